@@ -1,0 +1,23 @@
+"""Constant tables that follow the tokens to whatever device they are on."""
+
+import torch
+from torch import Tensor
+
+
+class Table:
+    """A constant tensor with one cached copy per device."""
+
+    def __init__(self, values: Tensor) -> None:
+        self._copies = {values.device: values}
+        self._home = values.device
+
+    @property
+    def values(self) -> Tensor:
+        """The tensor where it was made."""
+        return self._copies[self._home]
+
+    def on(self, device: torch.device) -> Tensor:
+        """Return the tensor on `device`."""
+        if device not in self._copies:
+            self._copies[device] = self.values.to(device)
+        return self._copies[device]

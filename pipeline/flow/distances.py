@@ -1,0 +1,82 @@
+"""Distances between tokens, row by row: from a table, from embeddings, or from a function."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from pipeline.flow.checks import check_positive
+from pipeline.flow.chunks import row_chunks
+from pipeline.flow.device import Table
+from pipeline.flow.errors import FlowError
+from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
+
+
+class Distance(ABC):
+    """A function d(x, x1) >= 0 that is zero only at x = x1; neither symmetry nor a triangle inequality is asked for."""
+
+    size: int  # the number of tokens
+
+    @abstractmethod
+    def rows(self, x1: Tensor) -> Tensor:
+        """Return d(x, x1) for every token x, [..., K]."""
+
+
+class TableDistance(Distance):
+    """Distances from a table [x1, x]."""
+
+    def __init__(self, table: Tensor) -> None:
+        if table.dim() != 2 or table.shape[0] != table.shape[1]:
+            raise FlowError(f"table: a square matrix of distances expected, got shape {tuple(table.shape)}")
+        self._table, self.size = Table(table.double()), len(table)
+
+    def rows(self, x1: Tensor) -> Tensor:
+        return self._table.on(x1.device)[x1]
+
+
+class EmbeddingDistance(Distance):
+    """d(x, x1) = |emb(x) - emb(x1)|^lp: a power of the Euclidean distance, computed when asked for."""
+
+    def __init__(self, embeddings: Tensor, lp: float) -> None:
+        check_positive(lp, "lp")
+        self._embeddings = Table((embeddings[:, None] if embeddings.dim() == 1 else embeddings).double())
+        self.lp, self.size = lp, len(embeddings)
+
+    def rows(self, x1: Tensor) -> Tensor:
+        embeddings = self._embeddings.on(x1.device)
+        return torch.cdist(embeddings[x1], embeddings, compute_mode="donot_use_mm_for_euclid_dist") ** self.lp
+
+
+class FunctionDistance(Distance):
+    """Distances from a function of two broadcastable tensors of tokens (x, x1)."""
+
+    def __init__(self, function: Callable[[Tensor, Tensor], Tensor], size: int) -> None:
+        self._function, self.size = function, size
+
+    def rows(self, x1: Tensor) -> Tensor:
+        return self._function(torch.arange(self.size, device=x1.device), x1[..., None])
+
+
+def check_distance(distance: Distance, vocabulary: Vocabulary) -> None:
+    """Raise, naming the tokens, unless the distance is a number >= 0 within each kind and zero just at x = x1.
+
+    Dead or duplicate codes of a learned codebook are found here: their distance is zero though they differ.
+    """
+    if distance.size != vocabulary.size:
+        raise FlowError(f"distance: made for {distance.size} tokens, but the vocabulary has {vocabulary.size}")
+    kind_of, tokens = vocabulary.kind_of.values, torch.arange(vocabulary.size)
+    data = tokens[kind_of != NEVER_DATA]
+    for chunk in row_chunks(len(data), vocabulary.size):
+        x1 = data[chunk]
+        rows = distance.rows(x1)
+        related, same = kind_of[x1][:, None] == kind_of, x1[:, None] == tokens
+        for wrong, what in (
+            (related & ~(rows >= 0), "is negative or NaN"),
+            (related & (rows == torch.inf), "is infinite though both tokens are of one kind"),
+            (same & (rows != 0), "is not zero from a token to itself"),
+            (related & ~same & (rows == 0), "is zero between different tokens (dead or duplicate codes?)"),
+        ):
+            if bool(wrong.any()):
+                row, x = (int(index) for index in wrong.nonzero()[0])
+                raise FlowError(f"distance: d({x}, {int(x1[row])}) = {rows[row, x].item():.6g} {what}")

@@ -1,0 +1,20 @@
+"""Probability paths by name: every module of this folder registers the paths that it defines."""
+
+import importlib
+import pkgutil
+from typing import Any
+
+from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.registry import PATHS
+from pipeline.flow.vocabulary import Vocabulary
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+
+
+def build_path(name: str, vocabulary: Vocabulary, **options: Any) -> Path:
+    """Return the path registered under `name` over `vocabulary`; an option that it does not take is an error."""
+    return PATHS.bind(name, **options)(vocabulary)
+
+
+__all__ = ["PATHS", "Path", "build_path"]

@@ -1,0 +1,60 @@
+"""Named implementations: a decorator to add one, a look-up with a helpful error, and the options each one takes."""
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from pipeline.flow.errors import FlowError
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+class Registry(Generic[T]):
+    """A mapping from names to functions whose keyword-only parameters are the options a user may set."""
+
+    def __init__(self, noun: str) -> None:
+        self.noun = noun
+        self._entries: dict[str, T] = {}
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Return a decorator that adds a function under `name`."""
+
+        def add(entry: T) -> T:
+            if name in self._entries:
+                raise FlowError(f"{self.noun} {name!r} is registered twice; choose another name")
+            self._entries[name] = entry
+            return entry
+
+        return add
+
+    def names(self) -> list[str]:
+        """Return the registered names in alphabetical order."""
+        return sorted(self._entries)
+
+    def get(self, name: str) -> T:
+        """Return the function registered under `name`."""
+        if name not in self._entries:
+            raise FlowError(f"unknown {self.noun} {name!r}{suggestion(name, self.names())}")
+        return self._entries[name]
+
+    def options(self, name: str) -> dict[str, inspect.Parameter]:
+        """Return the keyword-only parameters of the function registered under `name`."""
+        parameters = inspect.signature(self.get(name)).parameters
+        return {key: value for key, value in parameters.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}
+
+    def bind(self, name: str, **options: Any) -> T:
+        """Return the function registered under `name` with its options set; an unknown option is an error."""
+        entry, known = self.get(name), list(self.options(name))
+        for key in options:
+            if key not in known:
+                raise FlowError(f"{self.noun} {name!r} takes no option {key!r}{suggestion(key, known)}")
+        return functools.partial(entry, **options) if options else entry  # type: ignore[return-value]
+
+
+def suggestion(word: str, known: list[str]) -> str:
+    """Return what to write instead of a misspelt `word`."""
+    close = difflib.get_close_matches(word, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"{hint} known: {', '.join(known) if known else 'none'}"

@@ -1,0 +1,132 @@
+"""The sampler: from the source to data along a grid of times, given a model of the posterior."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from pipeline.flow.checks import check_count, check_tokens
+from pipeline.flow.errors import FlowError
+from pipeline.flow.paths.base import Path
+from pipeline.flow.posterior import Model, PosteriorSampler
+from pipeline.flow.steps import STEPS, Corrector, Transition
+from pipeline.flow.velocities import VELOCITIES, Velocity
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """Positions whose data are given: `tokens` [B, D] are kept where `fixed` bool[B, D], the rest is filled in.
+
+    Held as they are by default, which suits mask paths; with `noised` the model sees them at the noise level of the
+    rest, drawn anew from p_t(. | token) in every step, as paths whose model was trained at one level for all tokens
+    expect.
+    """
+
+    tokens: Tensor
+    fixed: Tensor
+    noised: bool = False
+
+    def apply(self, x: Tensor, path: Path, t: float, generator: torch.Generator) -> Tensor:
+        """Return x with the given data in their places, as they look at time t."""
+        if not self.noised or t == 1:
+            return torch.where(self.fixed, self.tokens, x)
+        x = x.clone()
+        given = self.tokens[self.fixed]
+        x[self.fixed] = path.sample(given, torch.full(given.shape, t, dtype=torch.float64, device=x.device), generator)
+        return x
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Tokens int64[B, D], and the number of model evaluations that each of them took."""
+
+    tokens: Tensor
+    evaluations: int
+
+
+def time_grid(steps: int) -> list[float]:
+    """Return 0 = t_0 < ... < t_steps = 1 in equal steps, each counted and none added up."""
+    check_count(steps, "steps")
+    return [step / steps for step in range(steps + 1)]
+
+
+@torch.no_grad()
+def sample(
+    model: Model,
+    path: Path,
+    *,
+    generator: torch.Generator,
+    shape: tuple[int, int] | None = None,
+    kinds: Tensor | None = None,
+    steps: int | Sequence[float] = 64,
+    velocity: str | Velocity = "kinetic_optimal",
+    step: str = "exact",
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    corrector: Corrector | None = None,
+    clamp: Clamp | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    on_step: Callable[[Tensor, float], None] | None = None,
+) -> Samples:
+    """Draw samples: x1 given x_t from the posterior, x_{t+h} given both; the last step lands on x1 (alg:alg_sampling).
+
+    The positions are given by `kinds` [B, D], or by `shape` if the vocabulary has one kind; the times by a number of
+    equal steps or a list that rises from 0 to 1. `progress` is told how many steps are done, `on_step` sees the tokens
+    at the beginning and after each step.
+    """
+    kinds = _layout(path, shape, kinds, generator.device)
+    grid = _grid(steps)
+    if clamp is not None:
+        _check_clamp(clamp, path, kinds)
+    STEPS.get(step)
+    transition = Transition(path, VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity, step, corrector)
+    posterior = PosteriorSampler(model, path, kinds, temperature, top_k, top_p)
+
+    def given(tokens: Tensor, time: float) -> Tensor:
+        return tokens if clamp is None else clamp.apply(tokens, path, time, generator)
+
+    x = given(path.sample_source(kinds, generator), grid[0])
+    if on_step:
+        on_step(x, grid[0])
+    for done, (t, t_next) in enumerate(pairwise(grid), start=1):
+        draw_x1 = partial(posterior.draw, x, t, generator)
+        x = given(transition.advance(x, draw_x1, t, t_next, generator), t_next)
+        if on_step:
+            on_step(x, t_next)
+        if progress:
+            progress(done, len(grid) - 1)
+    return Samples(x, posterior.evaluations)
+
+
+def _layout(path: Path, shape: tuple[int, int] | None, kinds: Tensor | None, device: torch.device) -> Tensor:
+    if kinds is not None:
+        check_tokens(kinds, path.vocabulary.kinds, "kinds")
+        return kinds
+    if shape is None:
+        raise FlowError("shape: give the shape (B, D) of the samples, or the kinds of their positions")
+    if path.vocabulary.kinds > 1:
+        raise FlowError(f"kinds: the vocabulary has {path.vocabulary.kinds} kinds of positions; say which is where")
+    return torch.zeros(shape, dtype=torch.int64, device=device)
+
+
+def _grid(steps: int | Sequence[float]) -> list[float]:
+    if isinstance(steps, int):
+        return time_grid(steps)
+    grid = [float(time) for time in steps]
+    rises = all(earlier < later for earlier, later in pairwise(grid))
+    if len(grid) < 2 or grid[0] != 0 or grid[-1] != 1 or not rises:
+        raise FlowError(f"steps: a list of times must rise from 0 to 1, got {grid[:3]} ... {grid[-1:]}")
+    return grid
+
+
+def _check_clamp(clamp: Clamp, path: Path, kinds: Tensor) -> None:
+    if clamp.tokens.shape != kinds.shape or clamp.fixed.shape != kinds.shape or clamp.fixed.dtype != torch.bool:
+        raise FlowError(f"clamp: tokens and a boolean mask of shape {tuple(kinds.shape)} expected")
+    given = clamp.tokens[clamp.fixed]
+    check_tokens(given, path.vocabulary.size, "clamp.tokens")
+    if not bool(path.vocabulary.targets(kinds[clamp.fixed]).gather(-1, given[:, None]).all()):
+        raise FlowError("clamp.tokens: a fixed token is of another kind than its position")

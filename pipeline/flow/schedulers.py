@@ -1,0 +1,163 @@
+"""Schedulers: how fast a mixture path moves its mass to the data, and the inverse temperature of a metric path.
+
+A mixture scheduler is known by its clock s = -log(1 - kappa), which makes every mixture path the same path in s; its
+speed ds/dt = kappa' / (1 - kappa) is the rate lambda of the mixture's kinetic-optimal velocity.
+"""
+
+import math
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor
+
+from pipeline.flow.checks import check_positive
+from pipeline.flow.device import Table
+from pipeline.flow.errors import FlowError
+from pipeline.flow.registry import Registry
+
+
+class Scheduler(ABC):
+    """A mixture scheduler kappa_t(x1) that grows from 0 to 1; times and tokens are given in broadcastable shapes."""
+
+    token_dependent = False
+
+    @abstractmethod
+    def clock(self, t: Tensor, x1: Tensor) -> Tensor:
+        """Return s = -log(1 - kappa_t(x1)), infinite at t = 1."""
+
+    @abstractmethod
+    def rate(self, t: Tensor, x1: Tensor) -> Tensor:
+        """Return ds/dt = kappa' / (1 - kappa), at least 0."""
+
+    @abstractmethod
+    def time(self, kappa: Tensor) -> Tensor:
+        """Return the time at which a token-independent scheduler reaches `kappa`."""
+
+    def kappa(self, t: Tensor, x1: Tensor) -> Tensor:
+        """Return kappa_t(x1)."""
+        return -torch.expm1(-self.clock(t, x1))
+
+
+class Polynomial(Scheduler):
+    """kappa = t^exponent."""
+
+    def __init__(self, exponent: float) -> None:
+        check_positive(exponent, "exponent")
+        self.exponent = exponent
+
+    def clock(self, t: Tensor, x1: Tensor) -> Tensor:
+        return -torch.log1p(-(t**self.exponent))
+
+    def rate(self, t: Tensor, x1: Tensor) -> Tensor:
+        return self.exponent * t ** (self.exponent - 1) / (1 - t**self.exponent)
+
+    def time(self, kappa: Tensor) -> Tensor:
+        return kappa ** (1 / self.exponent)
+
+
+class Cosine(Scheduler):
+    """kappa = 1 - cos(pi t / 2): the share of tokens still to be moved is a cosine, as in masked image models."""
+
+    def clock(self, t: Tensor, x1: Tensor) -> Tensor:
+        return -torch.log(torch.sin(math.pi / 2 * (1 - t)))  # sin(pi (1 - t) / 2) is exactly 0 at t = 1, the cosine not
+
+    def rate(self, t: Tensor, x1: Tensor) -> Tensor:
+        return math.pi / 2 * torch.tan(math.pi / 2 * t)
+
+    def time(self, kappa: Tensor) -> Tensor:
+        return 2 / math.pi * torch.acos(1 - kappa)
+
+
+class KineticOptimal(Scheduler):
+    """The scheduler that makes a mixture a geodesic of the sphere; it depends on the token through its source mass."""
+
+    def __init__(self, omega: Tensor | float) -> None:
+        omega = torch.as_tensor(omega, dtype=torch.float64)
+        if bool((omega < 0).any()) or bool((omega > math.pi / 2 + 1e-12).any()):
+            raise FlowError(f"omega: angles must lie in [0, pi/2], got {omega.min().item()} to {omega.max().item()}")
+        self.omega = Table(omega)
+        self.token_dependent = omega.dim() > 0
+
+    @classmethod
+    def for_source(cls, p_x1: Tensor, can_be_data: Tensor) -> "KineticOptimal":
+        """Return the scheduler for a source that gives the token x1 the probability p_x1 (omega = arccos sqrt p)."""
+        omega = torch.acos(p_x1.double().clamp(0, 1).sqrt())
+        angles = omega[can_be_data]
+        return cls(float(angles[0])) if bool((angles == angles[0]).all()) else cls(omega)
+
+    def _angle(self, t: Tensor, x1: Tensor) -> Tensor:
+        omega = self.omega.on(x1.device)
+        return omega[x1] if self.token_dependent else omega
+
+    def clock(self, t: Tensor, x1: Tensor) -> Tensor:
+        """Return -log(1 - kappa) for kappa = 1 - sin^2((1 - t) W) / sin^2 W (e:ko_scheduler).
+
+        Written with sinc(x) = sin(pi x) / (pi x), so that W = 0 (all source mass on x1) is its limit 1 - (1 - t)^2.
+        """
+        angle = self._angle(t, x1)
+        bend = torch.sinc((1 - t) * angle / math.pi) / torch.sinc(angle / math.pi)
+        return (-2 * (torch.log(1 - t) + torch.log(bend))).clamp(min=0)  # rounding gives -1e-16 just after t = 0
+
+    def rate(self, t: Tensor, x1: Tensor) -> Tensor:
+        """Return kappa' / (1 - kappa) = 2 W / tan((1 - t) W), at least 0 (e:ko_velocity)."""
+        rest = (1 - t) * self._angle(t, x1)
+        return (2 / (1 - t) * torch.cos(rest) / torch.sinc(rest / math.pi)).clamp(min=0)
+
+    def time(self, kappa: Tensor) -> Tensor:
+        if self.token_dependent:
+            raise FlowError("a token-dependent scheduler has no single time for a kappa; use KineticOptimal(pi / 4)")
+        omega = self.omega.on(kappa.device)
+        if float(omega) == 0:
+            return 1 - torch.sqrt(1 - kappa)
+        return 1 - torch.asin(torch.sqrt(1 - kappa) * torch.sin(omega)) / omega
+
+
+SCHEDULERS: Registry = Registry("scheduler")
+
+
+@SCHEDULERS.register("linear")
+def linear(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
+    """kappa = t."""
+    return Polynomial(1)
+
+
+@SCHEDULERS.register("cubic")
+def cubic(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
+    """kappa = t^3."""
+    return Polynomial(3)
+
+
+@SCHEDULERS.register("cosine")
+def cosine(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
+    """kappa = 1 - cos(pi t / 2)."""
+    return Cosine()
+
+
+@SCHEDULERS.register("kinetic_optimal")
+def kinetic_optimal(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
+    """kappa = 1 - sin^2((1 - t) W) / sin^2 W with W = arccos sqrt p(x1)."""
+    return KineticOptimal.for_source(p_x1, can_be_data)
+
+
+class Beta:
+    """The inverse temperature beta_t = c (t / (1 - t))^a of a metric path; a and c for all tokens or one per token."""
+
+    def __init__(self, a: float | Tensor, c: float | Tensor) -> None:
+        self.a, self.c = (Table(torch.as_tensor(value, dtype=torch.float64)) for value in (a, c))
+        for name, table in (("a", self.a), ("c", self.c)):
+            if not bool(((table.values > 0) & table.values.isfinite()).all()):
+                raise FlowError(f"{name}: must be finite and above 0, got {table.values.min().item()}")
+
+    def _of(self, table: Table, x1: Tensor) -> Tensor:
+        values = table.on(x1.device)
+        return values[x1] if values.dim() else values
+
+    def value(self, t: Tensor, x1: Tensor) -> Tensor:
+        """Return beta_t, 0 at t = 0 and infinite at t = 1; in log space, so that no power overflows on the way."""
+        return torch.exp(self._of(self.c, x1).log() + self._of(self.a, x1) * (torch.log(t) - torch.log1p(-t)))
+
+    def rate(self, t: Tensor, x1: Tensor) -> Tensor:
+        """Return d beta / dt = c a t^(a-1) / (1-t)^(a+1); infinite at t = 0 if a < 1."""
+        a = self._of(self.a, x1)
+        log_rate = self._of(self.c, x1).log() + a.log() + torch.xlogy(a - 1, t) - (a + 1) * torch.log1p(-t)
+        return torch.exp(log_rate)

@@ -1,0 +1,60 @@
+"""Vocabularies whose tokens belong to kinds of positions.
+
+One vocabulary serves every position of a sequence. Each token that can be data has a kind (a crystal: lengths, angles,
+fractions, elements, pad), each position has a kind, and a position only ever holds data of its own kind. As kinds do
+not overlap, the data token x1 at a position says which kind the position has, so paths, losses and bounds need no
+layout; only sampling, which starts without x1, is told the kinds of the positions. A pad is a kind with a single token.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from pipeline.flow.checks import check_count
+from pipeline.flow.device import Table
+from pipeline.flow.errors import FlowError
+
+NEVER_DATA = -1  # the kind of tokens such as mask or begin-of-sequence
+
+
+class Vocabulary:
+    """K tokens and, for each of them, the kind of positions at which it can be data (-1: at none)."""
+
+    def __init__(self, kind_of: Tensor | Sequence[int]) -> None:
+        kind_of = torch.as_tensor(kind_of, dtype=torch.int64)
+        present = set(kind_of.tolist()) - {NEVER_DATA}
+        if kind_of.dim() != 1 or present != set(range(len(present))) or not present:
+            raise FlowError(
+                f"kind_of: kinds must be numbered 0, 1, 2, ... without gaps (-1: never data), got {present}"
+            )
+        self.size = len(kind_of)
+        self.kinds = len(present)
+        self.kind_of = Table(kind_of)
+        self._targets = Table(torch.stack([kind_of == kind for kind in range(self.kinds)]))
+
+    @classmethod
+    def single(cls, tokens: int, specials: int = 0) -> "Vocabulary":
+        """Return a vocabulary of one kind: `tokens` data tokens, then `specials` tokens that are never data."""
+        check_count(tokens, "tokens")
+        return cls([0] * tokens + [NEVER_DATA] * specials)
+
+    @property
+    def mask(self) -> int:
+        """The mask token: the last of the tokens that are never data."""
+        never = (self.kind_of.values == NEVER_DATA).nonzero()
+        if not len(never):
+            raise FlowError("vocabulary: a mask source needs a token that is never data; add one (specials=1)")
+        return int(never[-1])
+
+    def kinds_of(self, x1: Tensor) -> Tensor:
+        """Return the kinds of the positions that hold the data tokens `x1`."""
+        kinds = self.kind_of.on(x1.device)[x1]
+        if bool((kinds == NEVER_DATA).any()):
+            token = x1[kinds == NEVER_DATA].flatten()[0].item()
+            raise FlowError(f"x1: token {token} is never data (a mask or another special token)")
+        return kinds
+
+    def targets(self, kinds: Tensor) -> Tensor:
+        """Return for positions of `kinds` which tokens can be data there, bool[..., K]."""
+        return self._targets.on(kinds.device)[kinds]

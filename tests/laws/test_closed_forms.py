@@ -1,0 +1,279 @@
+"""Closed forms against the general formulas that they shorten."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from rate_matrices import VOCABULARIES, all_targets, matrices
+from scipy.optimize import OptimizeResult, minimize
+from torch import Tensor
+
+from pipeline.flow.fluxes import kinetic_energy, local_conductance, optimal_flux, potential
+from pipeline.flow.paths import build_path
+from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.geodesic import GeodesicPath, geodesic
+from pipeline.flow.paths.mixture import MixturePath
+from pipeline.flow.schedulers import SCHEDULERS, KineticOptimal
+from pipeline.flow.velocities import VELOCITIES, Velocity, campbell, kinetic_optimal, laplacian, power, power_infinity
+from pipeline.flow.vocabulary import Vocabulary
+
+SEVEN = Vocabulary.single(7)
+TIMES = [0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95]
+
+
+def random_source(seed: int, vocabulary: Vocabulary = SEVEN, zeros: int = 0) -> Tensor:
+    source = torch.rand(1, vocabulary.size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    source[:, :zeros] = 0
+    return source / source.sum(-1, keepdim=True)
+
+
+def general_rates(path: Path, velocity: Velocity, times: list[float]) -> Tensor:
+    """Return the net rates [n, x, z] by the general formula for a state, without a path's own closed form."""
+    x1, t = all_targets(path, times)
+    rows = [velocity(path.state(x1, t), torch.full_like(x1, z), x1) for z in range(path.vocabulary.size)]
+    return torch.stack(rows, dim=-1)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS.names())
+@given(seed=st.integers(0, 10**6), zeros=st.integers(0, 3))
+def test_kinetic_optimal_velocity_of_any_mixture_goes_straight_to_x1(scheduler: str, seed: int, zeros: int) -> None:
+    path = MixturePath(SEVEN, random_source(seed, zeros=zeros), scheduler)
+    x1, t = all_targets(path, TIMES[1:])
+    general = general_rates(path, kinetic_optimal, TIMES[1:])
+    closed = matrices(path, kinetic_optimal, TIMES[1:]).net_rates
+    assert torch.allclose(general, closed, rtol=1e-9, atol=1e-12)
+    rate = general.clamp(min=0) * path.clock_rate(x1, t)[:, None, None]
+    kappa = path.scheduler.kappa(t, x1)
+    h = 1e-6
+    kappa_dot = (path.scheduler.kappa(t + h, x1) - path.scheduler.kappa(t - h, x1)) / (2 * h)
+    lam = kappa_dot / (1 - kappa)
+    for z in range(SEVEN.size):
+        expected = torch.zeros(len(x1), SEVEN.size, dtype=torch.float64)
+        leaves = (x1 != z) & (path.log_prob(x1, t)[:, z] > -torch.inf)
+        expected[leaves, x1[leaves]] = lam[leaves]
+        assert torch.allclose(rate[:, :, z], expected, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["mask", "uniform"])
+@pytest.mark.parametrize("vocabulary", VOCABULARIES.values(), ids=VOCABULARIES)
+def test_campbell_is_kinetic_optimal_on_mask_and_uniform_sources(name: str, vocabulary: Vocabulary) -> None:
+    path = build_path(name, vocabulary)
+    ours, theirs = (matrices(path, velocity, TIMES).flux for velocity in (kinetic_optimal, campbell))
+    assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_campbell_differs_on_a_source_that_is_not_uniform() -> None:
+    path = build_path("statistics", SEVEN)
+    ours, theirs = (matrices(path, velocity, TIMES).rates for velocity in (kinetic_optimal, campbell))
+    assert float((ours - theirs).abs().max()) > 1e-2
+
+
+@pytest.mark.parametrize("lp", [1.0, 3.0, 4.0])
+@pytest.mark.parametrize("a", [0.9, 5.0])
+def test_metric_velocity_is_the_general_kinetic_optimal_one(lp: float, a: float) -> None:
+    path = build_path("metric", VOCABULARIES["kinds, pad, mask"], lp=lp, a=a)
+    general, closed = general_rates(path, kinetic_optimal, TIMES), matrices(path, kinetic_optimal, TIMES).net_rates
+    assert torch.allclose(general, closed, rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("lp", [1.0, 3.0])
+def test_metric_velocity_only_moves_closer_to_x1(lp: float) -> None:
+    path = build_path("metric", SEVEN, lp=lp)
+    rates = matrices(path, kinetic_optimal, [0.5]).rates
+    number = torch.arange(7)
+    for x1, x, z in itertools.product(range(7), repeat=3):
+        if x != z and abs(number[x] - x1) >= abs(number[z] - x1):
+            assert rates[x1, x, z] < 1e-15
+
+
+@given(seed=st.integers(0, 10**6))
+def test_power_one_is_kinetic_optimal_and_power_towards_zero_is_campbell(seed: int) -> None:
+    path = MixturePath(SEVEN, random_source(seed), "linear")
+    x1, t = all_targets(path, TIMES[1:])
+    state = path.state(x1, t)
+    for z in range(7):
+        here = torch.full_like(x1, z)
+        assert torch.allclose(
+            power(state, here, x1, alpha=1.0), kinetic_optimal(state, here, x1), rtol=1e-9, atol=1e-12
+        )
+        assert torch.allclose(power(state, here, x1, alpha=1e-9), campbell(state, here, x1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["metric", "statistics"])
+def test_large_powers_tend_to_power_infinity(name: str) -> None:
+    path = build_path(name, SEVEN)
+    x1, t = all_targets(path, [0.35, 0.62])
+    state = path.state(x1, t)
+    top = state.prob.topk(2, dim=-1).values
+    clear = top[:, 0] > 1.12 * top[:, 1]  # the law says nothing of ties, and little of near ones
+    assert int(clear.sum()) >= 4
+    for z in range(7):
+        here = torch.full_like(x1, z)
+        near, limit = (velocity(state, here, x1) * state.prob[:, z, None] for velocity in (_power_200, power_infinity))
+        assert torch.allclose(near[clear], limit[clear], rtol=0, atol=1e-6)
+
+
+def _power_200(*arguments: object) -> Tensor:
+    return VELOCITIES.bind("power", alpha=200.0)(*arguments)
+
+
+def test_power_infinity_breaks_ties_towards_x1_then_the_lowest_index() -> None:
+    uniform = build_path("uniform", SEVEN)
+    m = matrices(uniform, power_infinity, [0.0])
+    for x1 in range(7):  # at t = 0 all states tie; the hub is x1, so every other state sends its mass there
+        assert bool((m.net_rates[x1, x1, [z for z in range(7) if z != x1]] > 0).all())
+    skewed = MixturePath(SEVEN, torch.tensor([[0.05, 0.3, 0.3, 0.2, 0.05, 0.05, 0.05]]).double(), "linear")
+    state = skewed.state(torch.tensor([5]), torch.tensor([0.01]).double())
+    rows = power_infinity(state, torch.tensor([1]), torch.tensor([5]))
+    assert float(rows[0, 5]) > 0  # the hub is the source token 1, of the lowest index among the tied, and feeds x1
+    assert float(power_infinity(state, torch.tensor([2]), torch.tensor([5]))[0, 1]) > 0
+
+
+@pytest.mark.parametrize("velocity", [campbell, kinetic_optimal], ids=lambda velocity: velocity.__name__)
+def test_laplacian_solve_gives_the_closed_form_for_its_weight(velocity: Velocity) -> None:
+    conductance = {
+        campbell: lambda prob: _outer((prob > 0).double() / (prob > 0).sum(-1, keepdim=True).sqrt()),
+        kinetic_optimal: _outer,
+    }[velocity]
+    masked = build_path("mask", Vocabulary.single(6, 1))
+    for path in (build_path("metric", SEVEN, a=1.0), build_path("statistics", SEVEN), masked):
+        x1, t = all_targets(path, TIMES[1:])
+        state = path.state(x1, t)
+        for z in range(7):
+            here = torch.full_like(x1, z)
+            solved = laplacian(state, here, x1, conductance=conductance)
+            closed, mass = velocity(state, here, x1), state.prob[:, z, None]
+            assert torch.allclose(solved * mass, closed * mass, rtol=1e-8, atol=1e-12)
+
+
+def _outer(tau: Tensor) -> Tensor:
+    return tau[..., None] * tau[..., None, :]
+
+
+@given(seed=st.integers(0, 10**6))
+def test_potential_solves_the_laplacian_system(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    weights = torch.rand(6, 6, generator=generator, dtype=torch.float64)
+    rho = weights + weights.T
+    prob_dot = torch.randn(6, generator=generator, dtype=torch.float64)
+    prob_dot -= prob_dot.mean()
+    f = potential(rho, prob_dot)
+    assert torch.allclose((rho * (f[:, None] - f)).sum(-1), prob_dot, rtol=0, atol=1e-12)
+
+
+CONDUCTANCES = {
+    "campbell": lambda prob: torch.full((*prob.shape, prob.shape[-1]), 1 / prob.shape[-1]).double(),
+    "kinetic_optimal": _outer,
+    "power": lambda prob: _outer(prob**2) / (prob**2).sum(-1)[..., None, None],
+    "laplacian": local_conductance,
+}
+
+
+def _least_energy(matrix: np.ndarray, target: np.ndarray, conductance: np.ndarray) -> OptimizeResult:
+    """Minimise sum j^2 / rho over j >= 0 with matrix j = target; in j / sqrt(rho), where it is a sum of squares."""
+    scale = conductance**0.5
+    return minimize(
+        lambda y: float((y**2).sum()),
+        x0=scale,
+        jac=lambda y: 2 * y,
+        bounds=[(0, None)] * len(scale),
+        constraints={"type": "eq", "fun": lambda y: matrix @ (scale * y) - target, "jac": lambda y: matrix * scale},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-12},
+    )
+
+
+@pytest.mark.parametrize("name", CONDUCTANCES)
+def test_flux_attains_the_optimum_of_a_convex_solver(name: str) -> None:
+    size = 5
+    path = build_path("statistics", Vocabulary.single(size), scheduler="cubic")
+    m = matrices(path, VELOCITIES.get(name), [0.45])
+    pairs = [(x, z) for x in range(size) for z in range(size) if x != z]
+    for row in (0, 3):
+        rho = CONDUCTANCES[name](m.prob[row])
+        conductance = torch.tensor([rho[x, z] for x, z in pairs]).double().numpy()
+        balance = torch.zeros(size, len(pairs), dtype=torch.float64)
+        for column, (x, z) in enumerate(pairs):
+            balance[x, column], balance[z, column] = 1, -1
+        matrix, target = balance.numpy()[1:], m.prob_dot[row].numpy()[1:]  # the first balance follows from the others
+        solved = _least_energy(matrix, target, conductance)
+        assert solved.success, solved.message
+        ours = float(kinetic_energy(m.flux[row], rho))
+        assert abs(ours - solved.fun) < 1e-6 * max(1, abs(solved.fun))
+        assert torch.allclose(optimal_flux(rho, m.prob_dot[row]), m.flux[row], rtol=1e-8, atol=1e-10)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_kinetic_optimal_mixture_is_the_squared_geodesic(seed: int) -> None:
+    source = random_source(seed)
+    mixture, arc = MixturePath(SEVEN, source, "kinetic_optimal"), GeodesicPath(SEVEN, source)
+    x1, t = all_targets(mixture, [0.0, 0.1, 0.5, 0.9, 0.999, 1.0])
+    assert torch.allclose(mixture.log_prob(x1, t).exp(), arc.log_prob(x1, t).exp(), rtol=0, atol=1e-12)
+
+
+def _energy(path: Path, x1: int, points: int = 4000) -> float:
+    """Integrate the kinetic energy of the kinetic-optimal flux, weight 1 / p, over t by the midpoint rule."""
+    t = (torch.arange(points).double() + 0.5) / points
+    tokens = torch.full((points,), x1)
+    state = path.state(tokens, t)
+    size = path.vocabulary.size
+    z = torch.arange(size).expand(points, size)
+    rates = path.net_rates(kinetic_optimal, tokens[:, None].expand_as(z), z, t[:, None].expand_as(z)).clamp(min=0)
+    flux = (rates * path.clock_rate(tokens, t)[:, None, None] * state.prob[..., None]).transpose(1, 2)
+    return float(kinetic_energy(flux, _outer(state.prob)).mean())
+
+
+def test_kinetic_optimal_path_has_energy_four_omega_squared_and_no_scheduler_has_less() -> None:
+    source = random_source(5)
+    for x1 in (0, 4):
+        omega = math.acos(math.sqrt(float(source[0, x1])))
+        best = _energy(MixturePath(SEVEN, source, "kinetic_optimal"), x1)
+        assert abs(best - 4 * omega**2) < 1e-6 * best
+        for scheduler in ("linear", "cubic", "cosine"):
+            assert _energy(MixturePath(SEVEN, source, scheduler), x1) > best * 1.01
+
+
+def test_geodesic_between_any_two_distributions_has_energy_four_omega_squared() -> None:
+    p, q = random_source(1)[0], random_source(2)[0]
+    t = (torch.arange(1000).double() + 0.5) / 1000
+    a, a_dot = geodesic(p.expand(1000, -1), q.expand(1000, -1), t)
+    omega = torch.acos((p * q).sqrt().sum())
+    assert torch.allclose((a**2).sum(-1), torch.ones(()).double(), rtol=0, atol=1e-12)
+    assert torch.allclose(4 * (a_dot**2).sum(-1), 4 * omega**2, rtol=1e-10)
+    ends, _ = geodesic(p.expand(2, -1), q.expand(2, -1), torch.tensor([0.0, 1.0]).double())
+    assert torch.allclose(ends**2, torch.stack([p, q]), rtol=0, atol=1e-12)
+    still, still_dot = geodesic(p, p, torch.tensor(0.3).double())
+    assert torch.allclose(still**2, p, atol=1e-12)
+    assert torch.allclose(still_dot, torch.zeros_like(p), atol=1e-9)
+
+
+def test_geodesic_to_an_arbitrary_target_obeys_continuity_under_every_velocity() -> None:
+    target = torch.cat([random_source(seed) for seed in range(7)])
+    path = GeodesicPath(SEVEN, random_source(9), target)
+    for name in VELOCITIES.names():
+        m = matrices(path, VELOCITIES.get(name), [0.1, 0.5, 0.9])
+        assert torch.allclose((m.rates * m.prob[:, None, :]).sum(-1), m.prob_dot, rtol=0, atol=1e-12)
+
+
+def test_kinetic_optimal_scheduler_has_the_limits_of_mask_and_of_full_source_mass() -> None:
+    t, token = torch.tensor([0.0, 0.3, 0.7]).double(), torch.zeros(3, dtype=torch.int64)
+    mask, full = KineticOptimal(math.pi / 2), KineticOptimal(0.0)
+    assert torch.allclose(mask.kappa(t, token), torch.sin(math.pi * t / 2) ** 2, atol=1e-14)
+    assert torch.allclose(full.kappa(t, token), 1 - (1 - t) ** 2, atol=1e-14)
+    assert torch.allclose(full.rate(t, token), 2 / (1 - t), rtol=1e-14)
+    assert bool((mask.rate(t, token) >= 0).all())
+
+
+@pytest.mark.parametrize("name", SCHEDULERS.names())
+def test_schedulers_rise_from_zero_to_one_and_invert(name: str) -> None:
+    scheduler = SCHEDULERS.get(name)(torch.tensor([0.25, 0.25]), torch.tensor([True, True]))
+    t = torch.linspace(0, 1, 101).double()
+    kappa = scheduler.kappa(t, torch.zeros(101, dtype=torch.int64))
+    assert float(kappa[0]) == 0
+    assert float(kappa[-1]) == 1
+    assert bool((kappa.diff() > 0).all())
+    assert torch.allclose(scheduler.time(kappa), t, atol=1e-7)
