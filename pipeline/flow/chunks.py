@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-MEMORY_BUDGET = 256 * 2**20  # bytes that the rows of one chunk, with their intermediates, may take
+MEMORY_BUDGET = 2**30  # bytes that the rows of one chunk, with their intermediates, may take; may be set anew
 _INTERMEDIATES = 8  # float64 tensors of a row's size that are alive at once
 
 
-def row_chunks(rows: int, row_size: int, budget: int = MEMORY_BUDGET) -> Iterator[slice]:
+def row_chunks(rows: int, row_size: int, budget: int | None = None) -> Iterator[slice]:
     """Yield slices of 0..rows such that each holds as many rows of `row_size` float64 values as the budget admits."""
-    step = max(1, budget // (8 * _INTERMEDIATES * row_size))
+    step = max(1, (budget or MEMORY_BUDGET) // (8 * _INTERMEDIATES * row_size))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))

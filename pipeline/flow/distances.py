@@ -36,11 +36,14 @@ class TableDistance(Distance):
 
 
 class EmbeddingDistance(Distance):
-    """d(x, x1) = |emb(x) - emb(x1)|^lp: a power of the Euclidean distance, computed when asked for."""
+    """d(x, x1) = |emb(x) - emb(x1)|^lp: a power of the Euclidean distance, computed when asked for.
+
+    The embeddings are taken as they are; for a codebook that is compared by angle, give normalised ones.
+    """
 
     def __init__(self, embeddings: Tensor, lp: float) -> None:
         check_positive(lp, "lp")
-        self._embeddings = Table((embeddings[:, None] if embeddings.dim() == 1 else embeddings).double())
+        self._embeddings = Table((embeddings[:, None] if embeddings.dim() == 1 else embeddings).detach().double())
         self.lp, self.size = lp, len(embeddings)
 
     def rows(self, x1: Tensor) -> Tensor:
@@ -58,15 +61,18 @@ class FunctionDistance(Distance):
         return self._function(torch.arange(self.size, device=x1.device), x1[..., None])
 
 
+_NEARLY_EQUAL = 1e-12  # of the median distance to the nearest token
+
+
 def check_distance(distance: Distance, vocabulary: Vocabulary) -> None:
     """Raise, naming the tokens, unless the distance is a number >= 0 within each kind and zero just at x = x1.
 
-    Dead or duplicate codes of a learned codebook are found here: their distance is zero though they differ.
+    Dead or duplicate codes of a learned codebook are found here: the distance between them is zero or as good as zero.
     """
     if distance.size != vocabulary.size:
         raise FlowError(f"distance: made for {distance.size} tokens, but the vocabulary has {vocabulary.size}")
     kind_of, tokens = vocabulary.kind_of.values, torch.arange(vocabulary.size)
-    data = tokens[kind_of != NEVER_DATA]
+    data, nearest, neighbour = tokens[kind_of != NEVER_DATA], [], []
     for chunk in row_chunks(len(data), vocabulary.size):
         x1 = data[chunk]
         rows = distance.rows(x1)
@@ -75,8 +81,24 @@ def check_distance(distance: Distance, vocabulary: Vocabulary) -> None:
             (related & ~(rows >= 0), "is negative or NaN"),
             (related & (rows == torch.inf), "is infinite though both tokens are of one kind"),
             (same & (rows != 0), "is not zero from a token to itself"),
-            (related & ~same & (rows == 0), "is zero between different tokens (dead or duplicate codes?)"),
         ):
             if bool(wrong.any()):
                 row, x = (int(index) for index in wrong.nonzero()[0])
                 raise FlowError(f"distance: d({x}, {int(x1[row])}) = {rows[row, x].item():.6g} {what}")
+        least = torch.where(related & ~same, rows, torch.inf).min(-1)
+        nearest.append(least.values)
+        neighbour.append(least.indices)
+    _check_neighbours(data, torch.cat(nearest), torch.cat(neighbour))
+
+
+def _check_neighbours(data: Tensor, nearest: Tensor, neighbour: Tensor) -> None:
+    alone = nearest == torch.inf  # the only token of its kind
+    if bool(alone.all()):
+        return
+    close = nearest <= _NEARLY_EQUAL * nearest[~alone].median()
+    if bool(close.any()):
+        pairs = ", ".join(f"({int(x1)}, {int(x)})" for x1, x in zip(data[close][:4], neighbour[close][:4], strict=True))
+        raise FlowError(
+            f"distance: {int(close.sum())} tokens are at distance zero, or as good as zero, from another: {pairs} ... "
+            "(dead or duplicate codes?); leave them out of the vocabulary"
+        )

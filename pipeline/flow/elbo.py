@@ -23,7 +23,8 @@ def general_elbo(path: Path, velocity: Velocity, posterior: Tensor, x1: Tensor, 
     conditional = conditional_rates(path, velocity, x1, x_t, t)
     marginal = marginal_rates(path, velocity, posterior, x_t, t).to(conditional.dtype)
     moves = conditional > 0
-    ratio = torch.where(moves, marginal, 1.0) / torch.where(moves, conditional, 1.0)
+    smallest = torch.finfo(marginal.dtype).tiny  # a posterior that excludes x1 altogether costs a lot, but not NaN
+    ratio = torch.where(moves, marginal, 1.0).clamp(min=smallest) / torch.where(moves, conditional, 1.0)
     return (conditional - marginal + torch.where(moves, conditional, 0.0) * ratio.log()).sum(-1)
 
 

@@ -22,7 +22,7 @@ def guided(conditional: Model, unconditional: Model, scale: float) -> Model:
 
     def model(x: Tensor, t: Tensor) -> Tensor:
         with_class, without = conditional(x, t), unconditional(x, t)
-        both = (with_class > -torch.inf) & (without > -torch.inf)
-        return torch.where(both, without + scale * (with_class - without), -torch.inf)
+        excluded = (with_class == -torch.inf) | (without == -torch.inf)  # their difference would be NaN, or +inf
+        return (without + scale * (with_class - without)).masked_fill(excluded, -torch.inf)
 
     return model

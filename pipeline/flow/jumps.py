@@ -4,12 +4,29 @@ The interface is all that steps need, so that a path may offer a jump that never
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import draw
 from pipeline.flow.velocities import advancing, preserving
+
+
+@dataclass(frozen=True)
+class Correction:
+    """How strongly a jump is corrected: the weight w of the corrector and the limit L of its total rate, both [...].
+
+    The corrector's rate to x is min(w |n(x, z)|, L p(x)). Times p(z), both parts are symmetric in x and z, so that the
+    limited corrector still leaves p as it is; and the limits add up to L.
+    """
+
+    weight: Tensor
+    limit: Tensor
+
+    def rates(self, net_rates: Tensor, prob: Tensor) -> Tensor:
+        """Return the corrector's rates to every state, [..., K]."""
+        return torch.minimum(self.weight[..., None] * preserving(net_rates), self.limit[..., None] * prob)
 
 
 class Jump(ABC):
@@ -25,19 +42,18 @@ class Jump(ABC):
 class RowJump(Jump):
     """A jump given by the full rows of rates [..., K]; the plain reference."""
 
-    def __init__(self, net_rates: Tensor, weight: float = 0.0, limit: Tensor | None = None) -> None:
-        self.rates = advancing(net_rates)
-        if weight:
-            corrector = preserving(net_rates)
-            self.rates = self.rates + limited(weight, corrector.sum(-1), limit)[..., None] * corrector
-        self.rate = self.rates.sum(-1)
+    def __init__(self, rates: Tensor) -> None:
+        self.rates = rates
+        self.rate = rates.sum(-1)
 
     def destination(self, uniforms: Tensor) -> Tensor:
         still = self.rate == 0
         return draw(self.rates + still[..., None], uniforms)
 
 
-def limited(weight: float, corrector_rate: Tensor, limit: Tensor | None) -> Tensor:
-    """Return the corrector's weight, lowered where the weighted rate would be above `limit`."""
-    weights = torch.full_like(corrector_rate, weight)
-    return weights if limit is None else torch.minimum(weights, limit / corrector_rate.clamp(min=1e-300))
+def row_jump(net_rates: Tensor, correction: Correction | None = None, prob: Tensor | None = None) -> RowJump:
+    """Return the jump with a velocity's net rates; a correction needs the probabilities of all states too."""
+    rates = advancing(net_rates)
+    if correction is not None and prob is not None:
+        rates = rates + correction.rates(net_rates, prob)
+    return RowJump(rates)

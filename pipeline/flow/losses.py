@@ -57,7 +57,7 @@ def negative_general_elbo(
     path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor, *, velocity: str = "kinetic_optimal"
 ) -> Tensor:
     """Return the negative bound of any path under any velocity; O(K^2) a token."""
-    posterior = log_posterior(path, logits, x1, x_t).exp()
+    posterior = log_posterior(path, logits.double(), x1, x_t).exp()
     return -general_elbo(path, VELOCITIES.get(velocity), posterior, *path.aligned(x1, t, before_end=True), x_t)
 
 

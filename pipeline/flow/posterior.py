@@ -21,10 +21,11 @@ def constrain(path: Path, logits: Tensor, z: Tensor, kinds: Tensor) -> Tensor:
     unmasked one) is its own x1.
     """
     check_logits(logits, path.vocabulary.size)
-    own = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, z[..., None], True)
-    possible = torch.where(path.absorbed(z, kinds)[..., None], own, path.vocabulary.targets(kinds))
-    logits = logits.masked_fill(~possible, -torch.inf)
-    if not bool((logits > -torch.inf).any(-1).all()):
+    absorbed, here = path.absorbed(z, kinds)[..., None], z[..., None]
+    excluded = ~path.vocabulary.targets(kinds) | absorbed
+    excluded = excluded.scatter(-1, here, excluded.gather(-1, here) & ~absorbed)
+    logits = logits.masked_fill(excluded, -torch.inf)
+    if not bool((logits.amax(-1) > -torch.inf).all()):
         raise FlowError("logits: no possible token is left at some position; its logits are all -inf")
     return logits
 

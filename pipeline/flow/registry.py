@@ -17,14 +17,20 @@ class Registry(Generic[T]):
     def __init__(self, noun: str) -> None:
         self.noun = noun
         self._entries: dict[str, T] = {}
+        self._examples: dict[str, Callable[..., dict[str, Any]]] = {}
 
-    def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that adds a function under `name`."""
+    def register(self, name: str, example: Callable[..., dict[str, Any]] | None = None) -> Callable[[T], T]:
+        """Return a decorator that adds a function under `name`.
+
+        Where the options' defaults do not suffice, because they come from data, `example` makes options to try it with.
+        """
 
         def add(entry: T) -> T:
             if name in self._entries:
                 raise FlowError(f"{self.noun} {name!r} is registered twice; choose another name")
             self._entries[name] = entry
+            if example:
+                self._examples[name] = example
             return entry
 
         return add
@@ -43,6 +49,10 @@ class Registry(Generic[T]):
         """Return the keyword-only parameters of the function registered under `name`."""
         parameters = inspect.signature(self.get(name)).parameters
         return {key: value for key, value in parameters.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}
+
+    def example(self, name: str, *arguments: Any) -> dict[str, Any]:
+        """Return options with which the function registered under `name` can be tried on `arguments`."""
+        return self._examples[name](*arguments) if name in self._examples else {}
 
     def bind(self, name: str, **options: Any) -> T:
         """Return the function registered under `name` with its options set; an unknown option is an error."""

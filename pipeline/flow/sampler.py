@@ -61,6 +61,7 @@ def sample(
     generator: torch.Generator,
     shape: tuple[int, int] | None = None,
     kinds: Tensor | None = None,
+    device: torch.device | None = None,
     steps: int | Sequence[float] = 64,
     velocity: str | Velocity = "kinetic_optimal",
     step: str = "exact",
@@ -76,9 +77,12 @@ def sample(
 
     The positions are given by `kinds` [B, D], or by `shape` if the vocabulary has one kind; the times by a number of
     equal steps or a list that rises from 0 to 1. `progress` is told how many steps are done, `on_step` sees the tokens
-    at the beginning and after each step.
+    at the beginning and after each step. The tokens live on `device`, by default that of `kinds` or else of the
+    generator; a generator on the CPU gives the same draws for every device.
     """
-    kinds = _layout(path, shape, kinds, generator.device)
+    if not path.ends_at_x1:
+        raise FlowError(f"path: {type(path).__name__} does not end at x1, where the sampler lands")
+    kinds = _layout(path, shape, kinds, device, generator)
     grid = _grid(steps)
     if clamp is not None:
         _check_clamp(clamp, path, kinds)
@@ -102,15 +106,21 @@ def sample(
     return Samples(x, posterior.evaluations)
 
 
-def _layout(path: Path, shape: tuple[int, int] | None, kinds: Tensor | None, device: torch.device) -> Tensor:
+def _layout(
+    path: Path,
+    shape: tuple[int, int] | None,
+    kinds: Tensor | None,
+    device: torch.device | None,
+    generator: torch.Generator,
+) -> Tensor:
     if kinds is not None:
         check_tokens(kinds, path.vocabulary.kinds, "kinds")
-        return kinds
+        return kinds.to(device or kinds.device)
     if shape is None:
         raise FlowError("shape: give the shape (B, D) of the samples, or the kinds of their positions")
     if path.vocabulary.kinds > 1:
         raise FlowError(f"kinds: the vocabulary has {path.vocabulary.kinds} kinds of positions; say which is where")
-    return torch.zeros(shape, dtype=torch.int64, device=device)
+    return torch.zeros(shape, dtype=torch.int64, device=device or generator.device)
 
 
 def _grid(steps: int | Sequence[float]) -> list[float]:

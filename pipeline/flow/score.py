@@ -16,7 +16,7 @@ from pipeline.flow.state import at
 def posterior_to_score(path: Path, posterior: Tensor, kinds: Tensor, z: Tensor, t: Tensor) -> Tensor:
     """Return s(x, z) = sum over x1 of p(x1 | z) p_t(x | x1) / p_t(z | x1) for all x, [..., K]."""
     source, kappa, likelihood = _parts(path, kinds, z, t)
-    weights = torch.where(posterior > 0, posterior / likelihood, 0.0)
+    weights = posterior / torch.where(likelihood > 0, likelihood, torch.inf)
     return (1 - kappa) * source * weights.sum(-1, keepdim=True) + kappa * weights
 
 
@@ -43,17 +43,30 @@ def score_entropy(path: Path, log_score: Tensor, x1: Tensor, t: Tensor, x_t: Ten
     """Return sum over y != x_t of Q(x_t, y) (s(y) - r(y) log s(y) + r(y) (log r(y) - 1)).
 
     r(y) = p_t(y | x1) / p_t(x_t | x1). SEDD's denoising score entropy: the negative bound for the conditional velocity
-    Q(x_t, y) r(y).
+    Q(x_t, y) r(y). As r(y) = a p(y) but for y = x1, its sums need no row of K ratios for each token.
     """
+    mixture = _x1_independent(path)
+    log_score = log_score if log_score.dtype == torch.float64 else log_score.float()
     kinds = path.vocabulary.kinds_of(x1)
-    log_prob = path.log_prob(x1, t)
-    ratio = torch.exp(log_prob - at(log_prob, x_t))
-    possible = path.vocabulary.targets(kinds) | (path.source(kinds) > -torch.inf)
-    log_score = torch.where(possible, log_score, -torch.inf)
-    crossing = torch.where(ratio > 0, ratio * (torch.where(ratio > 0, log_score, 0.0) - torch.log(ratio) + 1), 0.0)
-    terms = (log_score.exp() - crossing).scatter(-1, x_t[..., None], 0.0)
-    noising = _noising_rate(path, kinds, x_t, t)
-    return torch.where(noising > 0, noising * terms, 0.0).sum(-1)
+    kappa = mixture.scheduler.kappa(t, x1)
+    if bool((kappa == 0).any()):
+        raise FlowError("t: at t = 0 the score entropy is not defined; use a time above 0")
+    table = mixture.source_prob.on(x1.device)
+    moved = x_t != x1
+    mass = (1 - kappa) * table[kinds, x_t] + kappa * ~moved  # p_t(x_t | x1)
+    share = (1 - kappa) / mass  # a
+    others = table[0] if path.vocabulary.kinds == 1 else table[kinds]
+    others = others.expand(log_score.shape).scatter(-1, x_t[..., None], 0.0)  # p(y) for y != x_t
+    others = others.scatter(-1, x1[..., None], 0.0).to(log_score.dtype)  # ... and y != x1, which is added below
+    possible = path.vocabulary.targets(kinds) | (others > 0)
+    scores = log_score.masked_fill(~possible, -torch.inf).exp().scatter(-1, x_t[..., None], 0.0).sum(-1)
+    ratio_x1 = torch.where(moved, share * table[kinds, x1] + kappa / mass, 0.0)
+    crossing = share * (others * torch.where(others > 0, log_score, 0.0)).sum(-1)
+    crossing = crossing + ratio_x1 * torch.where(moved, at(log_score, x1).squeeze(-1), 0.0)
+    constant = share * (torch.special.xlogy(others, others).sum(-1) + (share.log() - 1) * others.sum(-1))
+    constant = constant + torch.special.xlogy(ratio_x1, ratio_x1) - ratio_x1
+    noising = _noising_rate(path, kinds, x_t, t).squeeze(-1)
+    return torch.where(noising > 0, noising * (scores - crossing + constant), 0.0)
 
 
 def _noising_rate(path: Path, kinds: Tensor, z: Tensor, t: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import check_positive
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import RowJump
+from pipeline.flow.jumps import Correction, row_jump
 from pipeline.flow.paths.base import Path
 from pipeline.flow.registry import Registry
 from pipeline.flow.velocities import Velocity
@@ -59,9 +59,9 @@ class Corrector:
             if not 0 <= getattr(self, name) < float("inf"):
                 raise FlowError(f"corrector.{name}: must be finite and at least 0, got {getattr(self, name)}")
 
-    def at(self, t: float) -> float:
-        """Return w(t)."""
-        return self.weight * t**self.rise * (1 - t) ** self.fall
+    def correction(self, t: Tensor, passed: Tensor) -> Correction:
+        """Return the correction of a step from t that advances the clock by `passed`, both [...]."""
+        return Correction(self.weight * t**self.rise * (1 - t) ** self.fall, self.limit / passed.clamp(min=1e-300))
 
 
 @dataclass(frozen=True)
@@ -87,24 +87,27 @@ class Transition:
         shape, z, x1 = z.shape, z.flatten(), x1.flatten()
         chances, places = uniform(z.shape, generator, z.device), uniform(z.shape, generator, z.device)
         moved = torch.empty_like(z)
-        for part in row_chunks(len(z), self.path.vocabulary.size):
-            times = [torch.full(z[part].shape, time, dtype=torch.float64, device=z.device) for time in (t, t_next)]
-            correction = self._correction(x1[part], *times)
-            jump = self.path.jump(self.velocity, x1[part], z[part], times[0], *correction)
-            leaves = chances[part] < STEPS.get(self.step)(self.path, jump.rate, x1[part], *times)
+        for part in row_chunks(len(z), self.path.jump_size(self.velocity)):
+            start, end = (torch.full(z[part].shape, time, dtype=torch.float64, device=z.device) for time in (t, t_next))
+            jump = self.path.jump(self.velocity, x1[part], z[part], start, self._correction(x1[part], start, end))
+            leaves = chances[part] < STEPS.get(self.step)(self.path, jump.rate, x1[part], start, end)
             moved[part] = torch.where(leaves, jump.destination(places[part]), z[part])
         return moved.view(shape)
 
     def probabilities(self, x1: Tensor, z: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
         """Return P(x_{t+h} = x | x_t = z, x1) for all x, [..., K]: what `advance` draws from, written out."""
-        rows = RowJump(self.path.net_rates(self.velocity, x1, z, t), *self._correction(x1, t, t_next))
-        leaves = STEPS.get(self.step)(self.path, rows.rate, x1, t, t_next)[..., None]
-        row = leaves * rows.rates / rows.rate.clamp(min=1e-300)[..., None]
-        return row.scatter_add(-1, z[..., None], 1 - leaves)
+        lands = t_next == 1
+        before_end = torch.where(lands, t, t_next)
+        correction = self._correction(x1, t, before_end)
+        rows = row_jump(self.path.net_rates(self.velocity, x1, z, t), correction, self.path.log_prob(x1, t).exp())
+        leaves = STEPS.get(self.step)(self.path, rows.rate, x1, t, before_end)[..., None]
+        kernel = (leaves * rows.rates / rows.rate.clamp(min=1e-300)[..., None]).scatter_add(
+            -1, z[..., None], 1 - leaves
+        )
+        landed = torch.zeros_like(kernel).scatter(-1, x1[..., None], 1.0)
+        return torch.where(lands[..., None], landed, kernel)
 
-    def _correction(self, x1: Tensor, t: Tensor, t_next: Tensor) -> tuple[float, Tensor | None]:
-        """Return the corrector's weight at t, and the limit of its rate per unit of clock."""
-        if self.corrector is None or not t.numel():
-            return 0.0, None
-        passed = self.path.clock(x1, t_next) - self.path.clock(x1, t)
-        return self.corrector.at(float(t.flatten()[0])), self.corrector.limit / passed.clamp(min=1e-300)
+    def _correction(self, x1: Tensor, t: Tensor, t_next: Tensor) -> Correction | None:
+        if self.corrector is None:
+            return None
+        return self.corrector.correction(t, self.path.clock(x1, t_next) - self.path.clock(x1, t))

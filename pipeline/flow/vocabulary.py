@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pipeline.flow.checks import check_count
+from pipeline.flow.checks import check_count, check_tokens
 from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
 
@@ -21,13 +21,16 @@ NEVER_DATA = -1  # the kind of tokens such as mask or begin-of-sequence
 class Vocabulary:
     """K tokens and, for each of them, the kind of positions at which it can be data (-1: at none)."""
 
-    def __init__(self, kind_of: Tensor | Sequence[int]) -> None:
+    def __init__(self, kind_of: Tensor | Sequence[int], mask: int | None = None) -> None:
         kind_of = torch.as_tensor(kind_of, dtype=torch.int64)
         present = set(kind_of.tolist()) - {NEVER_DATA}
         if kind_of.dim() != 1 or present != set(range(len(present))) or not present:
             raise FlowError(
                 f"kind_of: kinds must be numbered 0, 1, 2, ... without gaps (-1: never data), got {present}"
             )
+        if mask is not None and (not 0 <= mask < len(kind_of) or kind_of[mask] != NEVER_DATA):
+            raise FlowError(f"mask: token {mask} must be in the vocabulary, and of no kind (-1)")
+        self._mask = mask
         self.size = len(kind_of)
         self.kinds = len(present)
         self.kind_of = Table(kind_of)
@@ -41,7 +44,9 @@ class Vocabulary:
 
     @property
     def mask(self) -> int:
-        """The mask token: the last of the tokens that are never data."""
+        """The mask token: the one that was named, or the last of the tokens that are never data."""
+        if self._mask is not None:
+            return self._mask
         never = (self.kind_of.values == NEVER_DATA).nonzero()
         if not len(never):
             raise FlowError("vocabulary: a mask source needs a token that is never data; add one (specials=1)")
@@ -49,6 +54,7 @@ class Vocabulary:
 
     def kinds_of(self, x1: Tensor) -> Tensor:
         """Return the kinds of the positions that hold the data tokens `x1`."""
+        check_tokens(x1, self.size, "x1")
         kinds = self.kind_of.on(x1.device)[x1]
         if bool((kinds == NEVER_DATA).any()):
             token = x1[kinds == NEVER_DATA].flatten()[0].item()
@@ -57,4 +63,5 @@ class Vocabulary:
 
     def targets(self, kinds: Tensor) -> Tensor:
         """Return for positions of `kinds` which tokens can be data there, bool[..., K]."""
-        return self._targets.on(kinds.device)[kinds]
+        targets = self._targets.on(kinds.device)
+        return targets[0].expand(*kinds.shape, -1) if self.kinds == 1 else targets[kinds]

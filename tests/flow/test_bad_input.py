@@ -12,8 +12,9 @@ from pipeline.flow.errors import FlowError
 from pipeline.flow.guidance import guided
 from pipeline.flow.likelihood import evaluate_bound
 from pipeline.flow.losses import LOSSES, stratified_times
-from pipeline.flow.paths import build_path
+from pipeline.flow.paths import build_path, example_path
 from pipeline.flow.paths.function import FunctionPath
+from pipeline.flow.paths.geodesic import GeodesicPath
 from pipeline.flow.paths.kindwise import KindwisePath
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.sampler import Clamp, sample
@@ -70,7 +71,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "distance zero elsewhere": (
         lambda: build_path("metric", FIVE, distance=TableDistance(table(c30=0.0))),
-        r"distance: d\(0, 3\) = 0 is zero between different tokens",
+        r"distance: 1 tokens .* from another: \(3, 0\)",
     ),
     "duplicate codes": (
         lambda: build_path("metric", FIVE, distance=EmbeddingDistance(torch.tensor([0, 1, 2, 2, 3, 9.0]), 2.0)),
@@ -110,7 +111,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: draw(path=build_path("uniform", FIVE), velocity=VELOCITIES.bind("power", alpha=-1.0)),
         r"alpha: ",
     ),
-    "NaN logits": (lambda: draw(model=logits_of(torch.nan)), r"logits: 36 values are NaN"),
+    "NaN logits": (lambda: draw(model=logits_of(torch.nan)), r"logits: 6 rows hold NaN"),
     "infinite logits": (lambda: draw(model=logits_of(torch.inf)), r"logits: .*\+inf"),
     "empty logits": (lambda: draw(model=logits_of(-torch.inf)), r"logits: no possible token"),
     "logits of another size": (lambda: draw(model=lambda x, t: torch.zeros(2, 3, 4)), r"logits: .* 6 entries, got 4"),
@@ -143,7 +144,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "score of a token-dependent scheduler": (
         lambda: LOSSES.get("score_entropy")(
-            build_path("statistics", FIVE), torch.zeros(2, 3, 6), X1, X1, torch.rand(2)
+            example_path("statistics", FIVE), torch.zeros(2, 3, 6), X1, X1, torch.rand(2)
         ),
         r"concrete score needs",
     ),
@@ -153,13 +154,53 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "token-dependent inverse": (lambda: KineticOptimal(torch.tensor([0.1, 0.2])).time(torch.rand(2)), r"pi / 4"),
     "log_prob of a wrong shape": (
         lambda: FunctionPath(FIVE, lambda x1, t: torch.zeros(4)).sample(X1, torch.rand(2), generator()),
-        r"log_prob: returned shape \(4,\)",
+        r"FunctionPath: log_prob returned shape \(4,\)",
     ),
     "log_prob NaN": (
         lambda: FunctionPath(FIVE, lambda x1, t: t[..., None] * torch.full((6,), torch.nan)).state(
             X1[0], torch.rand(3)
         ),
-        r"FunctionPath: log_prob is NaN at t = ",
+        r"FunctionPath: probabilities sum to nan at t = ",
+    ),
+    "log_prob that is not normalised": (
+        lambda: FunctionPath(FIVE, lambda x1, t: torch.zeros(*x1.shape, 6)).sample(X1, torch.rand(2), generator()),
+        r"FunctionPath: probabilities sum to 6 at t = .*log_softmax",
+    ),
+    "derivative NaN": (
+        lambda: FunctionPath(
+            FIVE, lambda x1, t: torch.log_softmax((t - t).sqrt()[..., None] * torch.ones(6), dim=-1)
+        ).state(X1[0], torch.rand(3).double()),
+        r"FunctionPath: the derivative of log_prob is NaN at t = ",
+    ),
+    "nearly equal codes": (
+        lambda: build_path(
+            "metric", FIVE, lp=4.0, embeddings=torch.tensor([0, 1, 2, 3, 3 + 1e-8, 9], dtype=torch.float64)
+        ),
+        r"distance: 2 tokens .*\(3, 4\), \(4, 3\)",
+    ),
+    "statistics without counts": (lambda: build_path("statistics", FIVE), r"statistics: .*counts"),
+    "mask that is data": (lambda: Vocabulary([0, 0, -1], mask=1), r"mask: token 1 "),
+    "geodesic source of another shape": (
+        lambda: build_path("geodesic", FIVE, source=torch.ones(6) / 6),
+        r"source: shape \(1, 6\)",
+    ),
+    "path that does not end at x1": (
+        lambda: draw(path=GeodesicPath(FIVE, sources.uniform(FIVE), torch.full((6, 6), 1 / 6))),
+        r"path: GeodesicPath does not end at x1",
+    ),
+    "score entropy at the beginning": (
+        lambda: LOSSES.get("score_entropy")(MASK, torch.zeros(2, 3, 6), X1, X1, torch.zeros(2)),
+        r"t: at t = 0",
+    ),
+    "infinite rate": (
+        lambda: LOSSES.get("general_elbo")(
+            build_path("metric", FIVE, a=0.9), torch.zeros(2, 3, 6), X1, X1, torch.zeros(2)
+        ),
+        r"t: the rates of MetricPath are infinite at t = 0",
+    ),
+    "cross-entropy of a negative token": (
+        lambda: LOSSES.get("cross_entropy")(MASK, torch.zeros(2, 3, 6), X1 - 1, X1, torch.rand(2)),
+        r"x1: .*got -1",
     ),
     "paths of fewer kinds": (lambda: KindwisePath(FIVE, []), r"paths: one for each of 1 kinds"),
     "path without a name": (

@@ -1,13 +1,17 @@
 """The sampler: statistics, seeds, clamped positions, filters, guidance, and positions of several kinds."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from torch import Tensor
 
 from pipeline.flow import chunks
 from pipeline.flow.categorical import draw, sharpen
+from pipeline.flow.errors import FlowError
 from pipeline.flow.guidance import guided
-from pipeline.flow.paths import PATHS, Path, build_path
+from pipeline.flow.paths import PATHS, Path, example_path
+from pipeline.flow.paths.function import FunctionPath
 from pipeline.flow.posterior import ExactPosterior
 from pipeline.flow.sampler import Clamp, sample, time_grid
 from pipeline.flow.steps import STEPS, Corrector, Transition
@@ -36,7 +40,7 @@ def exact_model(path: Path) -> ExactPosterior:
 @pytest.mark.parametrize("velocity", ["kinetic_optimal", "power_infinity"])
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics", "metric", "geodesic"])
 def test_samples_with_the_exact_posterior_follow_the_data(name: str, velocity: str, step: str) -> None:
-    path = build_path(name, Vocabulary.single(3, specials=1), **({"a": 1.0, "c": 3.0} if name == "metric" else {}))
+    path = example_path(name, Vocabulary.single(3, specials=1), **({"a": 1.0, "c": 3.0} if name == "metric" else {}))
     result = sample(
         exact_model(path), path, shape=(4000, 2), steps=50, velocity=velocity, step=step, generator=seeded()
     )
@@ -46,14 +50,14 @@ def test_samples_with_the_exact_posterior_follow_the_data(name: str, velocity: s
 
 @pytest.mark.parametrize("name", ["mask", "uniform", "metric"])
 def test_corrector_samples_follow_the_data_too(name: str) -> None:
-    path = build_path(name, Vocabulary.single(3, specials=1), **({"a": 1.0, "c": 3.0} if name == "metric" else {}))
+    path = example_path(name, Vocabulary.single(3, specials=1), **({"a": 1.0, "c": 3.0} if name == "metric" else {}))
     result = sample(exact_model(path), path, shape=(4000, 2), steps=100, corrector=Corrector(1.0), generator=seeded())
     assert deviation(result.tokens) < 0.04
 
 
 @pytest.mark.parametrize("name", PATHS.names())
 def test_same_seed_gives_the_same_samples_whatever_the_chunks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = build_path(name, CRYSTAL)
+    path = example_path(name, CRYSTAL)
     kinds = torch.tensor([0, 0, 1, 2]).expand(16, -1)
     options = {"kinds": kinds, "steps": 8, "corrector": Corrector(0.5)}
 
@@ -63,10 +67,8 @@ def test_same_seed_gives_the_same_samples_whatever_the_chunks(name: str, monkeyp
     first = sample(model, path, generator=seeded(3), **options).tokens
     again = sample(model, path, generator=seeded(3), **options).tokens
     other = sample(model, path, generator=seeded(4), **options).tokens
-    defaults = list(chunks.row_chunks.__defaults__)
-    monkeypatch.setattr(chunks.row_chunks, "__defaults__", (8 * 8 * 9 * 5,))
+    monkeypatch.setattr(chunks, "MEMORY_BUDGET", 8 * 8 * 9 * 5)
     in_small_chunks = sample(model, path, generator=seeded(3), **options).tokens
-    assert defaults == [chunks.MEMORY_BUDGET]
     assert torch.equal(first, again)
     assert torch.equal(first, in_small_chunks)
     assert not torch.equal(first, other)
@@ -75,7 +77,7 @@ def test_same_seed_gives_the_same_samples_whatever_the_chunks(name: str, monkeyp
 @pytest.mark.parametrize("velocity", VELOCITIES.names())
 @pytest.mark.parametrize("name", PATHS.names())
 def test_positions_keep_their_kind_under_every_path_and_velocity(name: str, velocity: str) -> None:
-    path = build_path(name, CRYSTAL)
+    path = example_path(name, CRYSTAL)
     kinds = torch.tensor([0, 0, 1, 2, 2]).expand(32, -1)
     for steps in (1, 2, 7):
         tokens = sample(
@@ -88,7 +90,7 @@ def test_positions_keep_their_kind_under_every_path_and_velocity(name: str, velo
 @pytest.mark.parametrize("noised", [False, True])
 @pytest.mark.parametrize("name", PATHS.names())
 def test_clamped_positions_are_kept(name: str, noised: bool) -> None:
-    path = build_path(name, CRYSTAL)
+    path = example_path(name, CRYSTAL)
     kinds, tokens = torch.tensor([0, 0, 1, 2]).expand(8, -1), torch.tensor([1, 3, 5, 7]).expand(8, -1)
     fixed = torch.tensor([True, False, True, False]).expand(8, -1)
     seen = []
@@ -102,23 +104,26 @@ def test_clamped_positions_are_kept(name: str, noised: bool) -> None:
         on_step=lambda x, t: seen.append(x),
     )
     assert torch.equal(result.tokens[fixed], tokens[fixed])
-    if not noised:
-        assert all(torch.equal(x[fixed], tokens[fixed]) for x in seen)
+    assert all(torch.equal(x[fixed], tokens[fixed]) for x in seen[:-1]) != noised
 
 
 def test_infilling_with_the_exact_posterior_draws_from_the_conditional() -> None:
-    path = build_path("mask", Vocabulary.single(3, specials=1))
+    path = example_path("mask", Vocabulary.single(3, specials=1))
     tokens = torch.tensor([[2, 0]]).expand(4000, -1)
     clamp = Clamp(tokens, torch.tensor([[True, False]]).expand(4000, -1))
     drawn = sample(exact_model(path), path, shape=(4000, 2), steps=32, clamp=clamp, generator=seeded()).tokens
     assert abs(float((drawn[:, 1] == 1).double().mean()) - 0.2 / 0.3) < 0.03
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.7])
+@pytest.mark.parametrize(
+    "corrector",
+    [None, Corrector(0.7, rise=0.0), Corrector(5.0, rise=0.5, fall=1.0, limit=0.3)],
+    ids=["no corrector", "corrector", "corrector at its limit"],
+)
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics", "metric", "kindwise"])
-def test_drawn_steps_follow_the_written_out_kernel(name: str, weight: float) -> None:
-    path = build_path(name, CRYSTAL)
-    transition = Transition(path, kinetic_optimal, "exact", Corrector(weight, rise=0.0))
+def test_drawn_steps_follow_the_written_out_kernel(name: str, corrector: Corrector | None) -> None:
+    path = example_path(name, CRYSTAL)
+    transition = Transition(path, kinetic_optimal, "exact", corrector)
     count, t, t_next = 40_000, 0.4, 0.6
     for x1, z in ((1, 1), (1, 3), (0, 2), (3, 3), (5, 4), (1, 8)):
         target, start = torch.full((count,), x1), torch.full((count,), z)
@@ -135,13 +140,43 @@ def test_guidance_at_scale_one_is_the_conditional_model_itself() -> None:
         return torch.randn(*x.shape, 4, generator=seeded(int(x.sum())))
 
     def unconditional(x: Tensor, t: Tensor) -> Tensor:
-        return torch.zeros(*x.shape, 4)
+        return torch.tensor([1.0, -2.0, 0.5, 0.0]).expand(*x.shape, 4)
 
     assert guided(conditional, unconditional, 1.0) is conditional
     assert guided(conditional, unconditional, 0.0) is unconditional
     x = torch.zeros(2, 3, dtype=torch.int64)
-    stronger = guided(conditional, unconditional, 3.0)(x, torch.rand(2))
-    assert torch.allclose(stronger, 3 * conditional(x, torch.rand(2)))
+    t = torch.rand(2)
+    stronger = guided(conditional, unconditional, 3.0)(x, t)
+    assert torch.allclose(stronger, 3 * conditional(x, t) - 2 * unconditional(x, t))
+
+
+def test_guidance_does_not_hide_nan() -> None:
+    path = example_path("mask", Vocabulary.single(3, specials=1))
+    model = guided(lambda x, t: torch.full((*x.shape, 4), torch.nan), lambda x, t: torch.zeros(*x.shape, 4), 2.0)
+    with pytest.raises(FlowError, match="NaN"):
+        sample(model, path, shape=(2, 2), steps=2, generator=seeded())
+
+
+def test_token_that_only_its_own_data_can_have_made_is_kept_under_a_path_given_by_log_prob_alone() -> None:
+    vocabulary = Vocabulary.single(4, specials=1)
+
+    def log_prob(x1: Tensor, t: Tensor) -> Tensor:  # a mask path, but nobody is told
+        rows = torch.full((*x1.shape, 5), -torch.inf, dtype=torch.float64)
+        rows[..., 4] = torch.log1p(-(t**2))
+        return rows.scatter(-1, x1[..., None], 2 * torch.log(t)[..., None])
+
+    seen: list[Tensor] = []
+    sample(
+        lambda x, t: torch.zeros(*x.shape, 5),
+        FunctionPath(vocabulary, log_prob),
+        shape=(200, 3),
+        steps=20,
+        generator=seeded(),
+        on_step=lambda x, t: seen.append(x),
+    )
+    for before, after in pairwise(seen):
+        unmasked = before != 4
+        assert torch.equal(after[unmasked], before[unmasked])
 
 
 def test_time_grid_counts_its_steps() -> None:
@@ -152,7 +187,7 @@ def test_time_grid_counts_its_steps() -> None:
 
 
 def test_own_grid_progress_and_states_are_honoured() -> None:
-    path = build_path("mask", Vocabulary.single(3, specials=1))
+    path = example_path("mask", Vocabulary.single(3, specials=1))
     progress: list[tuple[int, int]] = []
     states: list[tuple[Tensor, float]] = []
     sample(
@@ -171,7 +206,7 @@ def test_own_grid_progress_and_states_are_honoured() -> None:
 
 
 def test_low_temperature_and_top_k_take_the_likeliest_token() -> None:
-    path = build_path("mask", Vocabulary.single(3, specials=1))
+    path = example_path("mask", Vocabulary.single(3, specials=1))
 
     def model(x: Tensor, t: Tensor) -> Tensor:
         return torch.tensor([0.0, 0.4, 0.3, 9.0]).expand(*x.shape, 4)
@@ -202,6 +237,6 @@ def test_draws_reach_tails_that_float32_noise_cannot() -> None:
 
 def test_one_step_lands_on_data_for_every_path() -> None:
     for name in PATHS.names():
-        path = build_path(name, Vocabulary.single(4, specials=1))
+        path = example_path(name, Vocabulary.single(4, specials=1))
         tokens = sample(lambda x, t: torch.zeros(*x.shape, 5), path, shape=(16, 3), steps=1, generator=seeded()).tokens
         assert bool((tokens < 4).all())

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 from rate_matrices import VOCABULARIES
 from torch import Tensor
 
-from pipeline.flow.paths import PATHS, Path, build_path
+from pipeline.flow.paths import PATHS, Path, example_path
 from pipeline.flow.paths.function import FunctionPath
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.vocabulary import Vocabulary
@@ -41,7 +41,7 @@ def vocabulary(request: pytest.FixtureRequest) -> Vocabulary:
 
 @pytest.fixture(params=PATHS.names())
 def path(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Path:
-    return build_path(request.param, vocabulary)
+    return example_path(request.param, vocabulary)
 
 
 @pytest.fixture(params=VELOCITIES.names())

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.paths import Path
-from pipeline.flow.velocities import Velocity
+from pipeline.flow.velocities import Velocity, advancing
 from pipeline.flow.vocabulary import Vocabulary
 
 VOCABULARIES = {
@@ -33,12 +33,12 @@ class Matrices:
     @property
     def rates(self) -> Tensor:
         """u(x, z) with its diagonal."""
-        return with_diagonal(self.net_rates.clamp(min=0))
+        return with_diagonal(advancing(self.net_rates))
 
     @property
     def flux(self) -> Tensor:
         """j(x, z) = u(x, z) p(z), off the diagonal."""
-        return self.net_rates.clamp(min=0) * self.prob[:, None, :]
+        return advancing(self.net_rates) * self.prob[:, None, :]
 
 
 def with_diagonal(rates: Tensor) -> Tensor:

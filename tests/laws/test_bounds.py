@@ -1,19 +1,21 @@
 """Likelihood bounds: exact expectations over x_t and a fine grid in t, no sampling noise."""
 
 import itertools
+import math
 
 import pytest
 import torch
 from torch import Tensor
 
+from pipeline.flow import chunks
 from pipeline.flow.elbo import general_elbo, masked_elbo, mixture_elbo
 from pipeline.flow.likelihood import evaluate_bound
-from pipeline.flow.losses import LOSSES
+from pipeline.flow.losses import LOSSES, stratified_times
 from pipeline.flow.marginal import conditional_rates, marginal_rates, mixture_marginal_rates
-from pipeline.flow.paths import PATHS, Path, build_path
+from pipeline.flow.paths import PATHS, Path, example_path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import ExactPosterior, log_posterior
-from pipeline.flow.schedulers import Polynomial
+from pipeline.flow.schedulers import KineticOptimal, Polynomial, Scheduler
 from pipeline.flow.score import posterior_to_score, score_entropy, score_to_posterior, score_to_velocity
 from pipeline.flow.velocities import VELOCITIES, kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
@@ -23,10 +25,18 @@ SEQUENCES = torch.tensor([[0, 0], [1, 2], [2, 1], [2, 2], [0, 1]])
 PROBABILITIES = torch.tensor([0.4, 0.25, 0.2, 0.1, 0.05]).double()
 
 
-def exact_bound(path: Path, velocity: str, model: ExactPosterior, x1: Tensor, points: int = 2000) -> float:
-    """Integrate the exact expectation of the general bound over t by the midpoint rule, denser towards both ends."""
+def exact_bound(
+    path: Path, velocity: str, model: ExactPosterior, x1: Tensor, points: int = 1000, grid: Scheduler | None = None
+) -> float:
+    """Integrate the exact expectation of the general bound by the midpoint rule, over kappa of `grid` if it is given.
+
+    Without, over t, denser towards both ends.
+    """
     u = (torch.arange(points).double() + 0.5) / points
     t, weight = u**2 * (3 - 2 * u), 6 * u * (1 - u) / points
+    if grid is not None:
+        t = grid.time(u)
+        weight = 1 / (grid.rate(t, torch.zeros(points, dtype=torch.int64)) * (1 - u)) / points
     states = torch.tensor(list(itertools.product(range(path.vocabulary.size), repeat=len(x1))))
     total = 0.0
     for time, dt in zip(t, weight, strict=True):
@@ -57,21 +67,21 @@ def exact_bound(path: Path, velocity: str, model: ExactPosterior, x1: Tensor, po
 def test_bound_with_the_exact_posterior_lies_below_the_likelihood_and_is_tight_for_masks_only(
     name: str, options: dict[str, object]
 ) -> None:
-    path = build_path(name, VOCABULARY, **options)
+    path = example_path(name, VOCABULARY, **options)
     model = ExactPosterior(path, SEQUENCES, PROBABILITIES)
     gaps = []
     for row in (0, 1, 4):
         gaps.append(float(PROBABILITIES[row].log()) - exact_bound(path, "kinetic_optimal", model, SEQUENCES[row]))
     assert min(gaps) > -1e-4
     if name == "mask":
-        assert max(gaps) < 1e-3
+        assert max(gaps) < 1e-4
     else:
-        assert max(gaps) > 0.05
+        assert max(gaps) > (0.2 if name == "statistics" else 0.05)
 
 
 @pytest.mark.parametrize("velocity", ["campbell", "power", "power_infinity", "laplacian"])
 def test_bound_lies_below_the_likelihood_for_every_velocity(velocity: str) -> None:
-    path = build_path("statistics", VOCABULARY)
+    path = example_path("statistics", VOCABULARY)
     model = ExactPosterior(path, SEQUENCES, PROBABILITIES)
     assert exact_bound(path, velocity, model, SEQUENCES[1], points=300) < float(PROBABILITIES[1].log()) + 1e-4
 
@@ -92,7 +102,7 @@ SIX = Vocabulary.single(6, specials=1)
 @pytest.mark.parametrize("scheduler", ["linear", "cubic", "cosine", "kinetic_optimal"])
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics"])
 def test_mixture_bound_equals_the_general_bound(name: str, scheduler: str) -> None:
-    path = build_path(name, SIX, scheduler=scheduler)
+    path = example_path(name, SIX, scheduler=scheduler)
     x1, t, x_t, posterior = random_case(path, 3)
     general = general_elbo(path, _general_kinetic_optimal, posterior.exp(), x1, t, x_t)
     assert torch.allclose(mixture_elbo(path, posterior, x1, t, x_t), general, rtol=1e-10, atol=1e-10)
@@ -105,7 +115,7 @@ def _general_kinetic_optimal(*arguments: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("name", [name for name in PATHS.names() if name in ("mask", "uniform", "statistics")])
 def test_marginal_velocity_of_a_mixture_needs_no_sum(name: str) -> None:
-    path = build_path(name, SIX)
+    path = example_path(name, SIX)
     assert isinstance(path, MixturePath)
     _, t, x_t, posterior = random_case(path, 4)
     summed = marginal_rates(path, _general_kinetic_optimal, posterior.exp(), x_t, t)
@@ -114,7 +124,7 @@ def test_marginal_velocity_of_a_mixture_needs_no_sum(name: str) -> None:
 
 @pytest.mark.parametrize("name", PATHS.names())
 def test_marginal_velocity_does_not_depend_on_the_memory_budget(name: str) -> None:
-    path = build_path(name, SIX)
+    path = example_path(name, SIX)
     _, t, x_t, posterior = random_case(path, 5, count=8)
     whole, parts = (
         marginal_rates(path, _general_kinetic_optimal, posterior.exp(), x_t, t, budget=budget)
@@ -125,7 +135,7 @@ def test_marginal_velocity_does_not_depend_on_the_memory_budget(name: str) -> No
 
 @pytest.mark.parametrize("scheduler", ["linear", "cubic", "cosine", "kinetic_optimal"])
 def test_masked_form_is_the_mixture_bound_and_a_weighted_cross_entropy(scheduler: str) -> None:
-    path = build_path("mask", SIX, scheduler=scheduler)
+    path = example_path("mask", SIX, scheduler=scheduler)
     x1, t, x_t, posterior = random_case(path, 6)
     masked = masked_elbo(path, posterior, x1, t, x_t)
     assert torch.allclose(masked, mixture_elbo(path, posterior, x1, t, x_t), rtol=1e-10, atol=1e-10)
@@ -135,7 +145,7 @@ def test_masked_form_is_the_mixture_bound_and_a_weighted_cross_entropy(scheduler
 
 @pytest.mark.parametrize("scheduler", ["linear", "cubic", "kinetic_optimal"])
 def test_score_entropy_of_a_mask_path_is_the_negative_masked_bound(scheduler: str) -> None:
-    path = build_path("mask", SIX, scheduler=scheduler)
+    path = example_path("mask", SIX, scheduler=scheduler)
     x1, t, x_t, posterior = random_case(path, 7)
     score = posterior_to_score(path, posterior.exp(), torch.zeros_like(x1), x_t, t)
     entropy = score_entropy(path, score.log(), x1, t, x_t)
@@ -144,7 +154,7 @@ def test_score_entropy_of_a_mask_path_is_the_negative_masked_bound(scheduler: st
 
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics"])
 def test_score_and_posterior_convert_into_each_other(name: str) -> None:
-    path = build_path(name, SIX, scheduler="cubic")
+    path = example_path(name, SIX, scheduler="cubic")
     x1, t, x_t, posterior = random_case(path, 8)
     kinds = torch.zeros_like(x1)
     score = posterior_to_score(path, posterior.exp(), kinds, x_t, t)
@@ -156,7 +166,7 @@ def test_score_and_posterior_convert_into_each_other(name: str) -> None:
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics"])
 def test_velocity_from_the_score_obeys_the_continuity_equation(name: str) -> None:
     """With D = 1 and a true posterior, sum_z u(x, z) p_t(z) is the derivative of the marginal p_t."""
-    path = build_path(name, SIX, scheduler="linear")
+    path = example_path(name, SIX, scheduler="linear")
     q = torch.tensor([0.1, 0.3, 0.05, 0.25, 0.2, 0.1]).double()
 
     def marginal(time: float) -> Tensor:
@@ -174,7 +184,7 @@ def test_velocity_from_the_score_obeys_the_continuity_equation(name: str) -> Non
 
 
 def test_score_entropy_is_the_general_bound_for_the_velocity_of_the_noising_process() -> None:
-    path = build_path("uniform", SIX, scheduler="linear")
+    path = example_path("uniform", SIX, scheduler="linear")
     x1, t, x_t, posterior = random_case(path, 9)
     kinds = torch.zeros_like(x1)
     score = posterior_to_score(path, posterior.exp(), kinds, x_t, t)
@@ -189,40 +199,55 @@ def test_score_entropy_is_the_general_bound_for_the_velocity_of_the_noising_proc
 
 @pytest.mark.parametrize("name", PATHS.names())
 def test_general_bound_is_never_positive_and_zero_for_a_certain_posterior(name: str) -> None:
-    path = build_path(name, SIX)
+    path = example_path(name, SIX)
     x1, t, x_t, posterior = random_case(path, 10)
     assert bool((general_elbo(path, kinetic_optimal, posterior.exp(), x1, t, x_t) <= 1e-12).all())
     certain = torch.nn.functional.one_hot(x1, SIX.size).double()
     assert torch.allclose(general_elbo(path, kinetic_optimal, certain, x1, t, x_t), torch.zeros(()).double(), atol=1e-9)
 
 
+@pytest.mark.parametrize("scheduler", ["linear", "cubic", "kinetic_optimal"])
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics"])
-def test_grids_in_kappa_and_in_t_give_the_same_bound(name: str) -> None:
-    path = build_path(name, VOCABULARY, scheduler="kinetic_optimal")
+def test_grids_in_kappa_and_in_t_give_the_same_bound(name: str, scheduler: str) -> None:
+    path = example_path(name, VOCABULARY, scheduler=scheduler)
     model = ExactPosterior(path, SEQUENCES, PROBABILITIES)
-    x1 = SEQUENCES[1].expand(4000, 2)
-    in_kappa = evaluate_bound(model, path, x1, points=64, generator=torch.Generator().manual_seed(0))
-    in_t = evaluate_bound(
-        model, path, x1, points=64, generator=torch.Generator().manual_seed(1), scheduler=Polynomial(1)
-    )
+    assert isinstance(path, MixturePath)
+    own = KineticOptimal(math.pi / 4) if path.scheduler.token_dependent else path.scheduler
+    grids = (None, Polynomial(1), own)
+    values = [exact_bound(path, "kinetic_optimal", model, SEQUENCES[1], points=400, grid=grid) for grid in grids]
+    assert max(values) - min(values) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["mask", "uniform", "statistics"])
+def test_estimate_is_unbiased_on_the_default_grid_and_on_any_other(name: str) -> None:
+    path = example_path(name, VOCABULARY)
+    model = ExactPosterior(path, SEQUENCES, PROBABILITIES)
     exact = exact_bound(path, "kinetic_optimal", model, SEQUENCES[1])
-    for bound in (in_kappa, in_t):
-        error = float(bound.log_prob.std()) / 4000**0.5
+    for seed, grid in enumerate((None, Polynomial(2))):
+        generator = torch.Generator().manual_seed(seed)
+        bound = evaluate_bound(
+            model, path, SEQUENCES[1].expand(3000, 2), points=32, generator=generator, scheduler=grid
+        )
+        error = float(bound.log_prob.std()) / 3000**0.5
         assert abs(float(bound.log_prob.mean()) - exact) < 4 * error + 1e-3
 
 
-def test_reported_error_is_the_spread_of_repeated_estimates() -> None:
-    path = build_path("mask", VOCABULARY)
-    model = ExactPosterior(path, SEQUENCES, PROBABILITIES)
-    bound = evaluate_bound(
-        model, path, SEQUENCES[1].expand(3000, 2), points=32, generator=torch.Generator().manual_seed(2)
-    )
-    spread = float(bound.log_prob.std())
-    assert 0.8 * spread < float(bound.standard_error.square().mean().sqrt()) < 1.4 * spread
+@pytest.mark.parametrize("length", [2, 512])
+@pytest.mark.parametrize("points", [16, 64])
+def test_reported_error_is_the_spread_of_repeated_estimates(length: int, points: int) -> None:
+    path = example_path("mask", Vocabulary.single(3, specials=1))
+
+    def model(x: Tensor, t: Tensor) -> Tensor:  # knows more the more it sees
+        return (2.0 * t[:, None, None]) * torch.tensor([1.0, 0.0, 0.0, 0.0]).expand(*x.shape, 4)
+
+    x1 = torch.zeros(600, length, dtype=torch.int64)
+    bound = evaluate_bound(model, path, x1, points=points, generator=torch.Generator().manual_seed(2))
+    reported, spread = float(bound.standard_error.square().mean().sqrt()), float(bound.log_prob.std())
+    assert 0.85 * spread < reported < 1.25 * spread
 
 
 def test_bound_of_a_metric_path_agrees_with_its_exact_value() -> None:
-    path = build_path("metric", VOCABULARY, a=1.0, c=3.0)
+    path = example_path("metric", VOCABULARY, a=1.0, c=3.0)
     model = ExactPosterior(path, SEQUENCES, PROBABILITIES)
     bound = evaluate_bound(
         model, path, SEQUENCES[0].expand(2000, 2), points=32, generator=torch.Generator().manual_seed(3)
@@ -231,20 +256,61 @@ def test_bound_of_a_metric_path_agrees_with_its_exact_value() -> None:
     assert abs(float(bound.log_prob.mean()) - exact) < 4 * float(bound.log_prob.std()) / 2000**0.5 + 2e-3
 
 
-@pytest.mark.parametrize("name", LOSSES.names())
-def test_losses_have_finite_gradients(name: str) -> None:
-    path = build_path("mask", SIX)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+@pytest.mark.parametrize("name", ["mask", "uniform", "statistics", "metric", "kindwise"])
+@pytest.mark.parametrize("loss", LOSSES.names())
+def test_losses_and_their_gradients_are_finite_even_for_extreme_logits(
+    loss: str, name: str, dtype: torch.dtype
+) -> None:
+    path = example_path(name, SIX, **({"scheduler": "linear"} if name in ("mask", "uniform", "statistics") else {}))
+    if loss in ("mixture_elbo", "masked_elbo", "score_entropy") and not isinstance(path, MixturePath):
+        pytest.skip("a loss of mixtures")
+    if loss == "masked_elbo" and name != "mask":
+        pytest.skip("a loss of mask paths")
     x1, t, x_t, _ = random_case(path, 11)
-    for loss in (LOSSES.get(name),):
-        logits = torch.randn(*x1.shape, SIX.size, generator=torch.Generator().manual_seed(1), requires_grad=True)
-        value = loss(path, logits, x1, x_t, t[:, 0]).mean()
+    for scale in (1.0, 20.0 if loss == "score_entropy" else 60.0):  # logits of e^180 are possible, scores are not
+        logits = scale * torch.randn(*x1.shape, SIX.size, generator=torch.Generator().manual_seed(1))
+        logits = logits.to(dtype).requires_grad_()
+        value = LOSSES.get(loss)(path, logits, x1, x_t, t[:, 0]).mean()
         value.backward()
+        assert bool(value.isfinite())
         assert bool(logits.grad.isfinite().all())
         assert float(logits.grad.abs().sum()) > 0
 
 
+@pytest.mark.parametrize("name", ["uniform", "metric"])
+def test_gradient_of_the_general_bound_does_not_depend_on_the_memory_budget(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = example_path(name, SIX)
+    x1, t, x_t, _ = random_case(path, 13, count=6)
+    gradients = []
+    for budget in (2**28, 2**11):
+        monkeypatch.setattr(chunks, "MEMORY_BUDGET", budget)
+        logits = torch.randn(6, 3, 7, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+        logits.requires_grad_()
+        general = LOSSES.bind("general_elbo", velocity="power")
+        general(path, logits, x1, x_t, t[:, 0]).sum().backward()
+        gradients.append(logits.grad)
+    assert torch.allclose(*gradients, rtol=1e-10, atol=1e-12)
+
+
+def test_score_of_an_impossible_token_has_no_nan_gradient() -> None:
+    path = example_path("mask", SIX)
+    x1, t, x_t, posterior = random_case(path, 14)
+    probabilities = posterior.exp().requires_grad_()
+    posterior_to_score(path, probabilities, torch.zeros_like(x1), x_t, t).sum().backward()
+    assert bool(probabilities.grad.isfinite().all())
+
+
+def test_training_times_are_stratified_up_to_their_end() -> None:
+    times = stratified_times(1000, torch.Generator().manual_seed(0), end=0.5)
+    assert torch.equal((times * 2000).floor().sort().values, torch.arange(1000).double())
+    assert not torch.equal(times, times.sort().values)
+
+
 def test_conditional_rates_are_the_marginal_ones_of_a_certain_posterior() -> None:
-    path = build_path("metric", SIX)
+    path = example_path("metric", SIX)
     x1, t, x_t, _ = random_case(path, 12)
     certain = torch.nn.functional.one_hot(x1, SIX.size).double()
     ours = conditional_rates(path, kinetic_optimal, x1, x_t, t)

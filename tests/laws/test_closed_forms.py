@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult, minimize
 from torch import Tensor
 
 from pipeline.flow.fluxes import kinetic_energy, local_conductance, optimal_flux, potential
-from pipeline.flow.paths import build_path
+from pipeline.flow.paths import example_path
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.geodesic import GeodesicPath, geodesic
 from pipeline.flow.paths.mixture import MixturePath
@@ -61,13 +61,13 @@ def test_kinetic_optimal_velocity_of_any_mixture_goes_straight_to_x1(scheduler: 
 @pytest.mark.parametrize("name", ["mask", "uniform"])
 @pytest.mark.parametrize("vocabulary", VOCABULARIES.values(), ids=VOCABULARIES)
 def test_campbell_is_kinetic_optimal_on_mask_and_uniform_sources(name: str, vocabulary: Vocabulary) -> None:
-    path = build_path(name, vocabulary)
+    path = example_path(name, vocabulary)
     ours, theirs = (matrices(path, velocity, TIMES).flux for velocity in (kinetic_optimal, campbell))
     assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
 def test_campbell_differs_on_a_source_that_is_not_uniform() -> None:
-    path = build_path("statistics", SEVEN)
+    path = example_path("statistics", SEVEN)
     ours, theirs = (matrices(path, velocity, TIMES).rates for velocity in (kinetic_optimal, campbell))
     assert float((ours - theirs).abs().max()) > 1e-2
 
@@ -75,14 +75,14 @@ def test_campbell_differs_on_a_source_that_is_not_uniform() -> None:
 @pytest.mark.parametrize("lp", [1.0, 3.0, 4.0])
 @pytest.mark.parametrize("a", [0.9, 5.0])
 def test_metric_velocity_is_the_general_kinetic_optimal_one(lp: float, a: float) -> None:
-    path = build_path("metric", VOCABULARIES["kinds, pad, mask"], lp=lp, a=a)
+    path = example_path("metric", VOCABULARIES["kinds, pad, mask"], lp=lp, a=a)
     general, closed = general_rates(path, kinetic_optimal, TIMES), matrices(path, kinetic_optimal, TIMES).net_rates
     assert torch.allclose(general, closed, rtol=1e-10, atol=1e-15)
 
 
 @pytest.mark.parametrize("lp", [1.0, 3.0])
 def test_metric_velocity_only_moves_closer_to_x1(lp: float) -> None:
-    path = build_path("metric", SEVEN, lp=lp)
+    path = example_path("metric", SEVEN, lp=lp)
     rates = matrices(path, kinetic_optimal, [0.5]).rates
     number = torch.arange(7)
     for x1, x, z in itertools.product(range(7), repeat=3):
@@ -105,7 +105,7 @@ def test_power_one_is_kinetic_optimal_and_power_towards_zero_is_campbell(seed: i
 
 @pytest.mark.parametrize("name", ["metric", "statistics"])
 def test_large_powers_tend_to_power_infinity(name: str) -> None:
-    path = build_path(name, SEVEN)
+    path = example_path(name, SEVEN)
     x1, t = all_targets(path, [0.35, 0.62])
     state = path.state(x1, t)
     top = state.prob.topk(2, dim=-1).values
@@ -122,7 +122,7 @@ def _power_200(*arguments: object) -> Tensor:
 
 
 def test_power_infinity_breaks_ties_towards_x1_then_the_lowest_index() -> None:
-    uniform = build_path("uniform", SEVEN)
+    uniform = example_path("uniform", SEVEN)
     m = matrices(uniform, power_infinity, [0.0])
     for x1 in range(7):  # at t = 0 all states tie; the hub is x1, so every other state sends its mass there
         assert bool((m.net_rates[x1, x1, [z for z in range(7) if z != x1]] > 0).all())
@@ -139,8 +139,8 @@ def test_laplacian_solve_gives_the_closed_form_for_its_weight(velocity: Velocity
         campbell: lambda prob: _outer((prob > 0).double() / (prob > 0).sum(-1, keepdim=True).sqrt()),
         kinetic_optimal: _outer,
     }[velocity]
-    masked = build_path("mask", Vocabulary.single(6, 1))
-    for path in (build_path("metric", SEVEN, a=1.0), build_path("statistics", SEVEN), masked):
+    masked = example_path("mask", Vocabulary.single(6, 1))
+    for path in (example_path("metric", SEVEN, a=1.0), example_path("statistics", SEVEN), masked):
         x1, t = all_targets(path, TIMES[1:])
         state = path.state(x1, t)
         for z in range(7):
@@ -190,7 +190,7 @@ def _least_energy(matrix: np.ndarray, target: np.ndarray, conductance: np.ndarra
 @pytest.mark.parametrize("name", CONDUCTANCES)
 def test_flux_attains_the_optimum_of_a_convex_solver(name: str) -> None:
     size = 5
-    path = build_path("statistics", Vocabulary.single(size), scheduler="cubic")
+    path = example_path("statistics", Vocabulary.single(size), scheduler="cubic")
     m = matrices(path, VELOCITIES.get(name), [0.45])
     pairs = [(x, z) for x in range(size) for z in range(size) if x != z]
     for row in (0, 3):
@@ -254,6 +254,7 @@ def test_geodesic_between_any_two_distributions_has_energy_four_omega_squared() 
 def test_geodesic_to_an_arbitrary_target_obeys_continuity_under_every_velocity() -> None:
     target = torch.cat([random_source(seed) for seed in range(7)])
     path = GeodesicPath(SEVEN, random_source(9), target)
+    assert not path.ends_at_x1
     for name in VELOCITIES.names():
         m = matrices(path, VELOCITIES.get(name), [0.1, 0.5, 0.9])
         assert torch.allclose((m.rates * m.prob[:, None, :]).sum(-1), m.prob_dot, rtol=0, atol=1e-12)
@@ -266,6 +267,15 @@ def test_kinetic_optimal_scheduler_has_the_limits_of_mask_and_of_full_source_mas
     assert torch.allclose(full.kappa(t, token), 1 - (1 - t) ** 2, atol=1e-14)
     assert torch.allclose(full.rate(t, token), 2 / (1 - t), rtol=1e-14)
     assert bool((mask.rate(t, token) >= 0).all())
+
+
+@pytest.mark.parametrize(
+    ("name", "half"), [("linear", 0.5), ("cubic", 0.125), ("cosine", 1 - 0.5**0.5), ("kinetic_optimal", 2 / 3)]
+)
+def test_schedulers_have_their_value_half_way(name: str, half: float) -> None:
+    scheduler = SCHEDULERS.get(name)(torch.tensor([0.25]), torch.tensor([True]))  # omega = pi / 3
+    kappa = scheduler.kappa(torch.tensor([0.5]).double(), torch.tensor([0]))
+    assert abs(float(kappa) - half) < 1e-7
 
 
 @pytest.mark.parametrize("name", SCHEDULERS.names())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rate_matrices import all_targets
 
-from pipeline.flow.paths import PATHS, Path, build_path
+from pipeline.flow.paths import PATHS, Path, example_path
 from pipeline.flow.paths.base import Path as BasePath
 from pipeline.flow.vocabulary import Vocabulary
 
@@ -23,7 +23,7 @@ def test_is_a_distribution_at_every_time(path: Path, times: list[float]) -> None
 
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics", "metric", "geodesic", "kindwise"])
 def test_built_in_paths_are_a_point_mass_at_the_end(name: str, vocabulary: Vocabulary) -> None:
-    path = build_path(name, vocabulary)
+    path = example_path(name, vocabulary)
     x1, t = all_targets(path, [1.0])
     assert torch.equal(
         path.log_prob(x1, t).exp().round(decimals=15), torch.nn.functional.one_hot(x1, vocabulary.size).double()
@@ -77,7 +77,7 @@ def test_zero_probability_states_stay_without_nan_from_the_first_instant(path: P
 @pytest.mark.parametrize("name", PATHS.names())
 def test_samples_follow_the_path(name: str) -> None:
     vocabulary = Vocabulary([0, 0, 0, 0, 1, 1, 1, 2, -1])
-    path = build_path(name, vocabulary)
+    path = example_path(name, vocabulary)
     generator = torch.Generator().manual_seed(7)
     count, x1 = 20_000, torch.tensor([1, 5, 7])
     for t in (0.0, 0.4, 0.8):

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from rate_matrices import all_targets, data_tokens, matrices, with_diagonal
 
 from pipeline.flow.fluxes import divergence
+from pipeline.flow.jumps import Correction
 from pipeline.flow.paths import PATHS, Path
 from pipeline.flow.steps import STEPS, Corrector, Transition
-from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities import VELOCITIES, Velocity, preserving
 
 TIMES = st.lists(st.floats(0, 0.999, allow_subnormal=False), min_size=20, max_size=20).map(lambda times: [0.0, *times])
 INNER_TIMES = st.lists(st.floats(0.01, 0.97), min_size=20, max_size=20)
@@ -28,7 +29,9 @@ def test_continuity_equation_holds(path: Path, velocity: Velocity, times: list[f
 
 @given(times=TIMES)
 def test_rate_conditions_hold(path: Path, velocity: Velocity, times: list[float]) -> None:
-    rates = matrices(path, velocity, times).rates
+    m = matrices(path, velocity, times)
+    assert bool((m.net_rates.diagonal(dim1=-2, dim2=-1) == 0).all())
+    rates = m.rates
     off_diagonal = rates - torch.diag_embed(rates.diagonal(dim1=-2, dim2=-1))
     assert bool(rates.isfinite().all())
     assert bool((off_diagonal >= 0).all())
@@ -38,8 +41,8 @@ def test_rate_conditions_hold(path: Path, velocity: Velocity, times: list[float]
 @given(times=TIMES)
 def test_no_flux_leaves_a_state_without_mass(path: Path, velocity: Velocity, times: list[float]) -> None:
     m = matrices(path, velocity, times)
-    empty = (m.prob == 0)[:, None, :].expand_as(m.flux)
-    assert bool((m.flux[empty] == 0).all())
+    empty = (m.log_prob == -torch.inf)[:, None, :].expand_as(m.net_rates)
+    assert bool((m.net_rates[empty] == 0).all())
 
 
 @given(times=TIMES)
@@ -61,9 +64,23 @@ def test_net_flux_is_antisymmetric(path: Path, velocity: Velocity, times: list[f
 @given(times=INNER_TIMES)
 def test_corrector_leaves_the_path_unchanged(path: Path, velocity: Velocity, times: list[float]) -> None:
     m = matrices(path, velocity, times).representable()
-    corrector = with_diagonal(m.net_rates.abs())
+    corrector = with_diagonal(preserving(m.net_rates))
     change = (corrector * m.prob[:, None, :]).sum(-1)
     assert close(change, torch.zeros(()), 1e-12, (m.net_rates.abs() * m.prob[:, None, :]).amax())
+
+
+@given(times=INNER_TIMES)
+def test_corrector_within_its_limit_leaves_the_path_unchanged(
+    path: Path, velocity: Velocity, times: list[float]
+) -> None:
+    m = matrices(path, velocity, times).representable()
+    for weight, limit in ((1.0, 0.7), (30.0, 2.0)):
+        correction = Correction(*(torch.full(m.prob.shape, value).double() for value in (weight, limit)))
+        prob = m.prob[:, None, :].expand(-1, m.prob.shape[-1], -1)  # of the destination, for every z
+        rates = correction.rates(m.net_rates.transpose(1, 2), prob).transpose(1, 2)
+        change = (with_diagonal(rates) * m.prob[:, None, :]).sum(-1)
+        assert close(change, torch.zeros(()), 1e-12, (rates * m.prob[:, None, :]).amax())
+        assert bool((rates.sum(-2) <= limit * (1 + 1e-12)).all())
 
 
 @pytest.mark.parametrize("step", STEPS.names())
@@ -74,7 +91,7 @@ def test_every_kernel_is_a_distribution_for_any_step(
     x1 = data_tokens(path.vocabulary)
     shape = (len(x1), path.vocabulary.size)
     x1, z = x1[:, None].expand(shape), torch.arange(path.vocabulary.size).expand(shape)
-    for t, t_next in ((0.0, 0.05), (0.0, 0.999), (0.3, 0.31), (0.5, 0.98)):
+    for t, t_next in ((0.0, 0.05), (0.0, 1.0), (0.0, 0.999), (0.3, 0.31), (0.5, 0.98)):
         start, end = (torch.full(shape, time, dtype=torch.float64) for time in (t, t_next))
         rows = Transition(path, velocity, step, corrector).probabilities(x1, z, start, end)
         assert bool((rows >= 0).all())

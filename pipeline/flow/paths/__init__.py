@@ -17,4 +17,9 @@ def build_path(name: str, vocabulary: Vocabulary, **options: Any) -> Path:
     return PATHS.bind(name, **options)(vocabulary)
 
 
-__all__ = ["PATHS", "Path", "build_path"]
+def example_path(name: str, vocabulary: Vocabulary, **options: Any) -> Path:
+    """Return the path registered under `name` with example values for options that come from data."""
+    return build_path(name, vocabulary, **(PATHS.example(name, vocabulary) | options))
+
+
+__all__ = ["PATHS", "Path", "build_path", "example_path"]

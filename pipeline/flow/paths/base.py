@@ -6,15 +6,17 @@ path that says nothing of it uses s = t. So derivatives stay finite where ds/dt 
 """
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import draw, uniform
-from pipeline.flow.checks import check_times, check_tokens
+from pipeline.flow.checks import check_times
 from pipeline.flow.chunks import row_chunks
+from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Jump, RowJump
+from pipeline.flow.jumps import Correction, Jump, row_jump
 from pipeline.flow.state import State
 from pipeline.flow.velocities import Velocity
 from pipeline.flow.vocabulary import Vocabulary
@@ -26,6 +28,7 @@ class Path(ABC):
     """A conditional path p_t(x | x1) over a vocabulary; only `log_prob` must be written."""
 
     needs_time = True  # whether the posterior depends on t, so that a network must be told it
+    ends_at_x1 = True  # whether p_1 is a point mass on x1, as generation needs it
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -49,40 +52,48 @@ class Path(ABC):
     def state(self, x1: Tensor, t: Tensor) -> State:
         """Return p and its derivatives by the clock; here by forward-mode automatic differentiation of `log_prob`."""
         t = t.clamp(_EDGE, 1 - _EDGE)
-        log_prob, log_prob_dot, *_ = torch.func.jvp(lambda time: self.log_prob(x1, time), (t,), (torch.ones_like(t),))
+        log_prob, log_prob_dot, *_ = torch.func.jvp(
+            lambda time: self.checked_log_prob(x1, time), (t,), (torch.ones_like(t),)
+        )
         log_prob_dot = torch.where(log_prob > -torch.inf, log_prob_dot, 0.0)
+        if bool(log_prob_dot.isnan().any()):
+            when = t[log_prob_dot.isnan().any(-1)].flatten()[0].item()
+            raise FlowError(f"{type(self).__name__}: the derivative of log_prob is NaN at t = {when:.6g}")
         prob_dot = torch.where(log_prob > -745.0, log_prob.exp() * log_prob_dot, 0.0)  # below, exp is 0 in float64
-        for values, name in ((log_prob, "log_prob"), (log_prob_dot, "its derivative")):
-            if bool(values.isnan().any()):
-                raise FlowError(f"{type(self).__name__}: {name} is NaN at t = {_first(t, values):.6g}")
         return State(log_prob, prob_dot, log_prob_dot)
 
     def net_rates(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
         """Return a velocity's net rates out of z per unit of clock, [..., K]; subclasses know closed forms."""
         return velocity(self.state(x1, t), z, x1)
 
-    def jump(
-        self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, weight: float = 0.0, limit: Tensor | None = None
-    ) -> Jump:
-        """Return the jump out of z with corrector weight `weight`, whose corrector's rate is at most `limit`."""
-        return RowJump(self.net_rates(velocity, x1, z, t), weight, limit)
+    def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
+        """Return the jump out of z under a velocity, and a corrector if one is given."""
+        prob = self.log_prob(x1, t).exp() if correction else None
+        return row_jump(self.net_rates(velocity, x1, z, t), correction, prob)
+
+    def jump_size(self, velocity: Velocity) -> int:
+        """Return how many numbers per token `jump` works with: K for rows of rates."""
+        return self.vocabulary.size
 
     def source(self, kinds: Tensor) -> Tensor:
         """Return log p_0 at positions of `kinds`, [..., K]: the path at t = 0, which must not depend on x1."""
-        first = torch.stack([torch.nonzero(row)[0, 0] for row in self._targets_of_kinds()]).to(kinds.device)
-        return self.log_prob(first, torch.zeros(len(first), dtype=torch.float64, device=kinds.device))[kinds]
+        return self._source.on(kinds.device)[kinds]
 
     def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
-        """Return where a token z can only have come from x1 = z."""
-        return torch.zeros_like(z, dtype=torch.bool)
+        """Return where a token z can only have come from x1 = z, as an unmasked token does."""
+        return self._absorbed.on(z.device)[kinds, z]
 
     def sample_source(self, kinds: Tensor, generator: torch.Generator) -> Tensor:
         """Draw x_0 at positions of `kinds`."""
-        uniforms = uniform(kinds.shape, generator, kinds.device)
-        rows, tokens = self.source(torch.arange(self.vocabulary.kinds, device=kinds.device)).exp(), kinds.clone()
-        for kind in range(self.vocabulary.kinds):
+        return self.draw_source(kinds, uniform(kinds.shape, generator, kinds.device))
+
+    def draw_source(self, kinds: Tensor, uniforms: Tensor) -> Tensor:
+        """Return the source's token for each uniform number, without a row of K probabilities per token."""
+        tokens = torch.empty_like(kinds)
+        for kind, running in enumerate(self.source_running.on(kinds.device)):
             here = kinds == kind
-            tokens[here] = draw(rows[kind].expand(int(here.sum()), -1), uniforms[here]) if bool(here.any()) else kind
+            token = torch.searchsorted(running, uniforms[here] * running[-1], right=True)
+            tokens[here] = torch.minimum(token, (running < running[-1]).sum())
         return tokens
 
     def sample(self, x1: Tensor, t: Tensor, generator: torch.Generator) -> Tensor:
@@ -91,12 +102,11 @@ class Path(ABC):
         flat_x1, flat_t, uniforms = x1.flatten(), t.flatten(), uniform((x1.numel(),), generator, x1.device)
         tokens = torch.empty_like(flat_x1)
         for rows in row_chunks(len(flat_x1), self.vocabulary.size):
-            tokens[rows] = draw(self.log_prob(flat_x1[rows], flat_t[rows]).exp(), uniforms[rows])
+            tokens[rows] = draw(self.checked_log_prob(flat_x1[rows], flat_t[rows]).exp(), uniforms[rows])
         return tokens.view_as(x1)
 
     def aligned(self, x1: Tensor, t: Tensor, *, before_end: bool = False) -> tuple[Tensor, Tensor]:
         """Return `x1` and `t` checked and in one shape; `t` may have fewer trailing axes than `x1`."""
-        check_tokens(x1, self.vocabulary.size, "x1")
         check_times(t, "t", before_end=before_end)
         self.vocabulary.kinds_of(x1)
         if t.shape != x1.shape[: t.dim()]:
@@ -104,9 +114,38 @@ class Path(ABC):
         t = t.to(device=x1.device, dtype=torch.float64)
         return x1, t.reshape(t.shape + (1,) * (x1.dim() - t.dim())).expand(x1.shape)
 
-    def _targets_of_kinds(self) -> Tensor:
-        return self.vocabulary.targets(torch.arange(self.vocabulary.kinds))
+    def checked_log_prob(self, x1: Tensor, t: Tensor) -> Tensor:
+        """Return `log_prob` in float64 after a check of its shape, and that it is a distribution."""
+        log_prob, who = self.log_prob(x1, t).double(), type(self).__name__
+        if log_prob.shape != (*x1.shape, self.vocabulary.size):
+            expected = (*x1.shape, self.vocabulary.size)
+            raise FlowError(f"{who}: log_prob returned shape {tuple(log_prob.shape)}, {expected} expected")
+        total = log_prob.logsumexp(-1)
+        wrong = ~(total.abs() < 1e-6)
+        if bool(wrong.any()):
+            when, what = t[wrong].flatten()[0].item(), total[wrong].exp().flatten()[0].item()
+            raise FlowError(f"{who}: probabilities sum to {what:.6g} at t = {when:.6g}, not to 1; end with log_softmax")
+        return log_prob
 
+    @cached_property
+    def source_running(self) -> Table:
+        """The running totals of the source's probabilities, [kinds, K]."""
+        return Table(self.source(torch.arange(self.vocabulary.kinds)).exp().cumsum(-1))
 
-def _first(t: Tensor, values: Tensor) -> float:
-    return t[values.isnan().any(-1)].flatten()[0].item()
+    @cached_property
+    def _source(self) -> Table:
+        targets = self.vocabulary.targets(torch.arange(self.vocabulary.kinds))
+        first = torch.stack([row.nonzero()[0, 0] for row in targets])
+        return Table(self.checked_log_prob(first, torch.zeros(len(first), dtype=torch.float64)))
+
+    @cached_property
+    def _absorbed(self) -> Table:
+        """Whether only x1 = z leads to z, [kinds, K]; read off log_prob in the middle of the path."""
+        reached = torch.zeros(self.vocabulary.kinds, self.vocabulary.size, dtype=torch.bool)
+        for kind, tokens in enumerate(self.vocabulary.targets(torch.arange(self.vocabulary.kinds))):
+            for rows in row_chunks(int(tokens.sum()), self.vocabulary.size):
+                x1 = tokens.nonzero().squeeze(-1)[rows]
+                log_prob = self.log_prob(x1, torch.full(x1.shape, 0.5, dtype=torch.float64))
+                log_prob = log_prob.scatter(-1, x1[:, None], -torch.inf)
+                reached[kind] |= (log_prob > -torch.inf).any(0)
+        return Table(~reached)

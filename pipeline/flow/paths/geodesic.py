@@ -6,6 +6,7 @@ from torch import Tensor
 from pipeline.flow import sources
 from pipeline.flow.checks import check_distribution
 from pipeline.flow.device import Table
+from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.state import State
@@ -29,19 +30,25 @@ def geodesic(p: Tensor, q: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class GeodesicPath(Path):
-    """The geodesic from a source to a point mass on x1, which is the kinetic-optimal mixture, or to any q(. | x1)."""
+    """The geodesic from a source to a point mass on x1, which is the kinetic-optimal mixture.
+
+    It may also end at rows q(. | x1) of a `target`: a path to study, but not to generate with, as it does not end at
+    x1.
+    """
 
     def __init__(self, vocabulary: Vocabulary, source: Tensor, target: Tensor | None = None) -> None:
         super().__init__(vocabulary)
-        check_distribution(source, "source")
-        self._source = Table(source.double())
-        self._target = None
-        if target is not None:
-            check_distribution(target, "target")
-            self._target = Table(target.double())
+        for table, name, rows in ((source, "source", vocabulary.kinds), (target, "target", vocabulary.size)):
+            if table is not None and table.shape != (rows, vocabulary.size):
+                raise FlowError(f"{name}: shape {(rows, vocabulary.size)} expected, got {tuple(table.shape)}")
+            if table is not None:
+                check_distribution(table, name)
+        self.source_prob = Table(source.double())
+        self._target = Table(target.double()) if target is not None else None
+        self.ends_at_x1 = target is None
 
     def _ends(self, x1: Tensor) -> tuple[Tensor, Tensor]:
-        source = self._source.on(x1.device)[self.vocabulary.kinds_of(x1)]
+        source = self.source_prob.on(x1.device)[self.vocabulary.kinds_of(x1)]
         if self._target is None:
             return source, torch.zeros_like(source).scatter(-1, x1[..., None], 1.0)
         return source, self._target.on(x1.device)[x1]
@@ -57,10 +64,10 @@ class GeodesicPath(Path):
         return State(2 * torch.log(a.clamp(min=0)), 2 * a * a_dot, log_prob_dot)
 
     def source(self, kinds: Tensor) -> Tensor:
-        return self._source.on(kinds.device)[kinds].log()
+        return self.source_prob.on(kinds.device)[kinds].log()
 
 
 @PATHS.register("geodesic")
-def geodesic_path(vocabulary: Vocabulary, *, source: Tensor | None = None, target: Tensor | None = None) -> Path:
-    """Return the geodesic from a source (uniform if none is given) to a point mass on x1, or to a row of `target`."""
-    return GeodesicPath(vocabulary, sources.uniform(vocabulary) if source is None else source, target)
+def geodesic_path(vocabulary: Vocabulary, *, source: Tensor | None = None) -> Path:
+    """Return the geodesic from a source, uniform if none is given, to a point mass on x1."""
+    return GeodesicPath(vocabulary, sources.uniform(vocabulary) if source is None else source)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Jump
+from pipeline.flow.jumps import Correction, Jump
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.state import State
@@ -26,6 +26,7 @@ class KindwisePath(Path):
             raise FlowError("paths: all paths must be built over the vocabulary that is given")
         self.paths = paths
         self.needs_time = any(path.needs_time for path in paths)
+        self.ends_at_x1 = all(path.ends_at_x1 for path in paths)
 
     def log_prob(self, x1: Tensor, t: Tensor) -> Tensor:
         return self._of_kinds(self.vocabulary.kinds_of(x1), lambda path, here: path.log_prob(x1[here], t[here]))
@@ -54,14 +55,12 @@ class KindwisePath(Path):
         kinds = self.vocabulary.kinds_of(x1)
         return self._of_kinds(kinds, lambda path, here: path.net_rates(velocity, x1[here], z[here], t[here]))
 
-    def jump(
-        self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, weight: float = 0.0, limit: Tensor | None = None
-    ) -> Jump:
+    def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
         kinds, jumps = self.vocabulary.kinds_of(x1), {}
         for kind, path in enumerate(self.paths):
             here = kinds == kind
-            bound = limit if limit is None else limit[here]
-            jumps[kind] = path.jump(velocity, x1[here], z[here], t[here], weight, bound)
+            part = Correction(correction.weight[here], correction.limit[here]) if correction else None
+            jumps[kind] = path.jump(velocity, x1[here], z[here], t[here], part)
         return KindwiseJump(kinds, jumps)
 
     def source(self, kinds: Tensor) -> Tensor:

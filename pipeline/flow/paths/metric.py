@@ -45,6 +45,10 @@ class MetricPath(Path):
         log_prob_dot = torch.where(distances < torch.inf, mean - finite, 0.0)
         return State(log_prob, log_prob.exp() * log_prob_dot, log_prob_dot)
 
+    def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
+        """Return False: every x1 reaches every token of its kind."""
+        return torch.zeros_like(z, dtype=torch.bool)
+
     def net_rates(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
         """Return the net rates; the kinetic-optimal ones are p(x) (d(z, x1) - d(x, x1)) (eq:metric_velocity)."""
         if velocity is not kinetic_optimal:
@@ -71,10 +75,12 @@ def metric_path(
     c: float = 1.0,
     distance: Distance | None = None,
     embeddings: Tensor | None = None,
+    check: bool = True,
 ) -> Path:
     """Return the metric path for a distance, or for embeddings with d = |emb(x) - emb(x1)|^lp.
 
     Without either, the tokens of each kind are spread evenly over [-1, 1] in the order of their numbers, as pixels are.
+    `check` looks for distances that are not allowed, which takes a while for thousands of tokens.
     """
     if distance is None:
         if embeddings is None:
@@ -82,4 +88,4 @@ def metric_path(
             for tokens in vocabulary.targets(torch.arange(vocabulary.kinds)):
                 embeddings[tokens] = torch.linspace(-1, 1, int(tokens.sum()), dtype=torch.float64)
         distance = EmbeddingDistance(embeddings, lp)
-    return MetricPath(vocabulary, distance, Beta(a, c))
+    return MetricPath(vocabulary, distance, Beta(a, c), check=check)

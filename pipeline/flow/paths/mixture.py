@@ -1,5 +1,7 @@
 """Mixture paths: mass moves from a source straight to x1; with a mask, uniform or statistical source."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -8,7 +10,7 @@ from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import check_distribution
 from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Jump, limited
+from pipeline.flow.jumps import Correction, Jump
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.schedulers import SCHEDULERS, Scheduler
@@ -26,14 +28,14 @@ class MixturePath(Path):
             shape = (vocabulary.kinds, vocabulary.size)
             raise FlowError(f"source: one row per kind, {shape} in all, expected; got {tuple(source.shape)}")
         check_distribution(source, "source")
-        source = source.double()
+        source = source.double() / source.double().sum(-1, keepdim=True)
         kind_of = vocabulary.kind_of.values
         own = torch.where(kind_of == NEVER_DATA, 0.0, source[kind_of.clamp(min=0), torch.arange(vocabulary.size)])
         moves = (kind_of != NEVER_DATA) & (own < 1)  # tokens whose path is not constant; only their kappa matters
         if not bool(moves.any()):
             raise FlowError("source: it is the data already; every kind of position has one token only")
         self.scheduler = scheduler if isinstance(scheduler, Scheduler) else SCHEDULERS.get(scheduler)(own, moves)
-        self.source_prob, self._running = Table(source), Table(source.cumsum(-1))
+        self.source_prob = Table(source)
         self.needs_time = not bool((own[moves] == 0).all())  # p(x1) = 0 throughout: x_t alone shows which tokens are x1
 
     def clock(self, x1: Tensor, t: Tensor) -> Tensor:
@@ -76,61 +78,61 @@ class MixturePath(Path):
         kinds = self.vocabulary.kinds_of(x1)
         source = self.source_prob.on(x1.device)[kinds]
         forth = torch.zeros_like(source).scatter(-1, x1[..., None], 1.0) * (at(source, z) > 0)
-        back = (-self._return_rate(x1, t, at(source, x1).squeeze(-1))[..., None] * source).scatter(-1, x1[..., None], 0)
+        prob_x1 = self.prob_x1(x1, t)
+        rate = torch.exp(-self.clock(x1, t)) / prob_x1.clamp(min=torch.finfo(torch.float64).tiny) * (prob_x1 > 0)
+        back = (-rate[..., None] * source).scatter(-1, x1[..., None], 0.0)
         return torch.where((z == x1)[..., None], back, forth)
 
-    def jump(
-        self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, weight: float = 0.0, limit: Tensor | None = None
-    ) -> Jump:
+    def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
         if velocity is not kinetic_optimal:
-            return super().jump(velocity, x1, z, t, weight, limit)
-        return MixtureJump(self, x1, z, t, weight, limit)
+            return super().jump(velocity, x1, z, t, correction)
+        return MixtureJump(self, x1, z, t, correction)
+
+    def jump_size(self, velocity: Velocity) -> int:
+        return 1 if velocity is kinetic_optimal else self.vocabulary.size
 
     def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
         """Return where the source gives z no mass, so that z has already reached x1."""
         return self.source_prob.on(z.device)[kinds, z] == 0
-
-    def sample_source(self, kinds: Tensor, generator: torch.Generator) -> Tensor:
-        return self.draw_source(kinds, uniform(kinds.shape, generator, kinds.device))
-
-    def draw_source(self, kinds: Tensor, uniforms: Tensor) -> Tensor:
-        """Return the source's token for each uniform number, without a row of K probabilities per token."""
-        tokens = torch.empty_like(kinds)
-        for kind, running in enumerate(self._running.on(kinds.device)):
-            here = kinds == kind
-            token = torch.searchsorted(running, uniforms[here] * running[-1], right=True)
-            tokens[here] = torch.minimum(token, (running < running[-1]).sum())
-        return tokens
 
     def sample(self, x1: Tensor, t: Tensor, generator: torch.Generator) -> Tensor:
         x1, t = self.aligned(x1, t)
         arrived = uniform(x1.shape, generator, x1.device) < self.scheduler.kappa(t, x1)
         return torch.where(arrived, x1, self.sample_source(self.vocabulary.kinds_of(x1), generator))
 
-    def _return_rate(self, x1: Tensor, t: Tensor, source_x1: Tensor) -> Tensor:
+    def prob_x1(self, x1: Tensor, t: Tensor) -> Tensor:
+        """Return p_t(x1 | x1), accurate near t = 0."""
         clock = self.clock(x1, t)
-        prob_x1 = torch.exp(-clock) * source_x1 - torch.expm1(-clock)
-        return torch.where(prob_x1 > 0, torch.exp(-clock) / prob_x1.clamp(min=torch.finfo(torch.float64).tiny), 0.0)
+        source_x1 = self.source_prob.on(x1.device)[self.vocabulary.kinds_of(x1), x1]
+        return torch.exp(-clock) * source_x1 - torch.expm1(-clock)
 
 
 class MixtureJump(Jump):
-    """The kinetic-optimal jump of a mixture: to x1 at rate 1, and, with a corrector, from x1 back to the source."""
+    """The kinetic-optimal jump of a mixture: to x1 at rate 1, and, with a corrector, from x1 back to the source.
+
+    With Correction(w, L), the corrector's rates are min(w, L p_t(x1)) to x1, and (1 - kappa) p(x) min(w / p_t(x1), L)
+    from x1 to x.
+    """
 
     def __init__(
-        self, path: MixturePath, x1: Tensor, z: Tensor, t: Tensor, weight: float = 0.0, limit: Tensor | None = None
+        self, path: MixturePath, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None
     ) -> None:
         self._path, self._x1, self._z, self._kinds = path, x1, z, path.vocabulary.kinds_of(x1)
         source = path.source_prob.on(x1.device)
-        self._source_x1 = source[self._kinds, x1]
-        away = (z != x1) & (source[self._kinds, z] > 0)
-        self.rate = away.double()
-        if weight:
-            back = path._return_rate(x1, t, self._source_x1) * (1 - self._source_x1)
-            corrector = torch.where(z == x1, back, self.rate)
-            self.rate = self.rate + limited(weight, corrector, limit) * corrector
+        self._source_x1, self._corrected = source[self._kinds, x1], correction is not None
+        self.rate = ((z != x1) & (source[self._kinds, z] > 0)).double()
+        if correction is not None:
+            prob_x1 = path.prob_x1(x1, t)
+            weight, limit = correction.weight, correction.limit
+            from_source = torch.exp(-path.clock(x1, t)) * (1 - self._source_x1)
+            back = from_source * torch.minimum(weight / prob_x1.clamp(min=torch.finfo(torch.float64).tiny), limit)
+            forth = self.rate * torch.minimum(weight, limit * prob_x1)
+            self.rate = self.rate + torch.where(z == x1, back * (prob_x1 > 0), forth)
 
     def destination(self, uniforms: Tensor) -> Tensor:
-        running = self._path._running.on(uniforms.device)
+        if not self._corrected:
+            return self._x1
+        running = self._path.source_running.on(uniforms.device)
         before = torch.where(self._x1 > 0, running[self._kinds, (self._x1 - 1).clamp(min=0)], 0.0)
         passed = uniforms * (1 - self._source_x1)  # a number in the source's mass with that of x1 cut out
         passed = passed + torch.where(passed >= before, self._source_x1, 0.0)
@@ -149,7 +151,11 @@ def uniform_path(vocabulary: Vocabulary, *, scheduler: str = "kinetic_optimal") 
     return MixturePath(vocabulary, sources.uniform(vocabulary), scheduler)
 
 
-@PATHS.register("statistics")
+def _zipf_counts(vocabulary: Vocabulary) -> dict[str, Any]:
+    return {"counts": 1000 / (1 + torch.arange(vocabulary.size, dtype=torch.float64))}
+
+
+@PATHS.register("statistics", example=_zipf_counts)
 def statistics_path(
     vocabulary: Vocabulary,
     *,
@@ -158,7 +164,7 @@ def statistics_path(
     counts: Tensor | None = None,
     smoothing: float = 1.0,
 ) -> Path:
-    """Return the mixture of the source softmax(-beta_0 log p_stats) and x1; without counts, those of Zipf's law."""
+    """Return the mixture of the source softmax(-beta_0 log p_stats) and x1, p_stats from the counts of all tokens."""
     if counts is None:
-        counts = 1000 / (1 + torch.arange(vocabulary.size, dtype=torch.float64))
+        raise FlowError("statistics: the path needs the counts of all tokens in the training data (option counts)")
     return MixturePath(vocabulary, sources.token_statistics(vocabulary, counts, beta_0, smoothing), scheduler)

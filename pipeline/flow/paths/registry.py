@@ -1,4 +1,4 @@
-"""The registry of paths: builders that need no more than a vocabulary, so that the law tests can build every path."""
+"""The registry of paths: builders of a path over a vocabulary; the law tests build every one of them."""
 
 from collections.abc import Callable
 
