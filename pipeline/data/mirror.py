@@ -1,0 +1,34 @@
+"""Files in a local directory, for machines without a network."""
+
+from pathlib import Path
+
+from pipeline.data.errors import SourceError
+from pipeline.data.request import Request
+from pipeline.data.resource import Resource
+from pipeline.data.verified import ChecksumError, write_verified
+
+MIRROR_VARIABLE = "KINOFLOW_MIRROR"
+
+
+def obtain_mirror(resource: Resource, target: Path, request: Request) -> None:
+    """Copy the file out of the mirror's directory."""
+    wanted = " or ".join(resource.mirror_paths)
+    advice = f"set data.mirror or {MIRROR_VARIABLE} to a directory that has {wanted}"
+    if request.mirror is None:
+        raise SourceError(["mirror not set"], advice)
+    if not request.mirror.is_dir():
+        raise SourceError([f"the mirror {request.mirror} is not a directory"], advice)
+    reasons = []
+    for path in resource.mirror_paths:
+        origin = request.mirror / path
+        try:
+            with origin.open("rb") as stream:
+                write_verified(stream, target, resource.sha256, resource.size)
+            return
+        except FileNotFoundError:
+            reasons.append(f"{origin} does not exist")
+        except (IsADirectoryError, PermissionError) as error:
+            reasons.append(f"{origin} cannot be read: {error.strerror}")
+        except ChecksumError as error:
+            reasons.append(f"{origin}: {error}")
+    raise SourceError(reasons, f"put the file with SHA-256 {resource.sha256} at {request.mirror / resource.key}")

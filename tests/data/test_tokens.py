@@ -1,0 +1,29 @@
+"""Prepared tokens come back from their file as they were, vocabulary included."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.data.tokens import TokenData
+from pipeline.flow.errors import KinoflowError
+from pipeline.flow.vocabulary import Vocabulary
+
+TOKENS = torch.tensor([[0, 3, 4], [1, 2, 4]])
+
+
+@pytest.mark.parametrize("mask", [5, 6])
+def test_file_keeps_tokens_kinds_and_the_mask_token(tmp_path: Path, mask: int) -> None:
+    vocabulary = Vocabulary([0, 0, 1, 1, 2, -1, -1], mask=mask)
+    data = TokenData(TOKENS, TOKENS[:1], TOKENS[1:], vocabulary, {"name": "test"})
+    data.save(tmp_path / "tokens.safetensors")
+    read = TokenData.load(tmp_path / "tokens.safetensors")
+    assert torch.equal(read.train.long(), TOKENS)
+    assert torch.equal(read.vocabulary.kind_of.values, vocabulary.kind_of.values)
+    assert read.vocabulary.mask == mask
+    assert read.counts().tolist() == [1, 1, 1, 1, 2, 0, 0]
+
+
+def test_a_split_of_another_length_is_refused() -> None:
+    with pytest.raises(KinoflowError, match="test: sequences of one length"):
+        TokenData(TOKENS, TOKENS, TOKENS[:, :2], Vocabulary([0, 0, 1, 1, 2]), {})
