@@ -30,7 +30,8 @@ class Vocabulary:
             )
         if mask is not None and (not 0 <= mask < len(kind_of) or kind_of[mask] != NEVER_DATA):
             raise FlowError(f"mask: token {mask} must be in the vocabulary, and of no kind (-1)")
-        self._mask = mask
+        never = (kind_of == NEVER_DATA).nonzero()
+        self.mask_token = mask if mask is not None or not len(never) else int(never[-1])
         self.size = len(kind_of)
         self.kinds = len(present)
         self.kind_of = Table(kind_of)
@@ -45,12 +46,9 @@ class Vocabulary:
     @property
     def mask(self) -> int:
         """The mask token: the one that was named, or the last of the tokens that are never data."""
-        if self._mask is not None:
-            return self._mask
-        never = (self.kind_of.values == NEVER_DATA).nonzero()
-        if not len(never):
+        if self.mask_token is None:
             raise FlowError("vocabulary: a mask source needs a token that is never data; add one (specials=1)")
-        return int(never[-1])
+        return self.mask_token
 
     def kinds_of(self, x1: Tensor) -> Tensor:
         """Return the kinds of the positions that hold the data tokens `x1`."""

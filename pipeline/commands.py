@@ -1,0 +1,161 @@
+"""What the commands do: from parsed arguments to the functions of the stages, which are imported only when needed."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from pipeline.config import Config
+from pipeline.config_file import load_config, parse_setting
+from pipeline.config_problems import did_you_mean
+from pipeline.flow.errors import KinoflowError
+
+
+def prepare(arguments: Namespace) -> None:
+    from pipeline.data.prepare import prepare_data
+
+    prepare_data(_config(arguments), arguments.experiment, arguments.output)
+
+
+def train(arguments: Namespace) -> None:
+    from pipeline.training.train import train_run
+
+    _check_files(arguments.tokens)
+    train_run(
+        _config(arguments),
+        arguments.experiment,
+        arguments.run,
+        tokens=arguments.tokens,
+        checkpoints=arguments.checkpoints,
+        gpus=arguments.gpus,
+        weights=arguments.weights,
+        metrics=arguments.metrics,
+        history=arguments.history,
+    )
+
+
+def sample(arguments: Namespace) -> None:
+    from pipeline.sampling.generate import sample_run
+
+    _check_files(arguments.tokens, arguments.weights)
+    sample_run(
+        _config(arguments),
+        arguments.experiment,
+        arguments.run,
+        tokens=arguments.tokens,
+        weights=arguments.weights,
+        shard=arguments.shard,
+        shards=arguments.shards,
+        gpus=arguments.gpus,
+        output=arguments.output,
+    )
+
+
+def gather(arguments: Namespace) -> None:
+    from pipeline.sampling.generate import gather_shards
+
+    _check_files(*arguments.shards)
+    gather_shards(arguments.shards, arguments.output)
+
+
+def reference(arguments: Namespace) -> None:
+    from pipeline.sampling.references import draw_reference
+
+    _check_files(arguments.tokens)
+    draw_reference(
+        _config(arguments),
+        arguments.experiment,
+        arguments.reference,
+        tokens=arguments.tokens,
+        output=arguments.output,
+    )
+
+
+def score(arguments: Namespace) -> None:
+    from pipeline.metrics.score import score_samples
+
+    _check_files(arguments.samples, arguments.tokens, *([arguments.weights] if arguments.weights else []))
+    score_samples(
+        _config(arguments),
+        arguments.experiment,
+        samples=arguments.samples,
+        tokens=arguments.tokens,
+        weights=arguments.weights,
+        output=arguments.output,
+    )
+
+
+def table(arguments: Namespace) -> None:
+    from pipeline.report.tables import make_table
+
+    _check_files(*arguments.scores)
+    make_table(
+        _config(arguments),
+        arguments.experiment,
+        scores=arguments.scores,
+        table=arguments.csv,
+        markdown=arguments.markdown,
+    )
+
+
+def figure(arguments: Namespace) -> None:
+    from pipeline.report.figure import make_figure
+
+    _check_files(arguments.tokens, *arguments.samples)
+    make_figure(
+        _config(arguments),
+        arguments.experiment,
+        samples=arguments.samples,
+        tokens=arguments.tokens,
+        output=arguments.output,
+    )
+
+
+def fetch(arguments: Namespace) -> None:
+    from pipeline.data.fetch import fetch_by_name, list_resources
+
+    settings = load_config(arguments.config, map(parse_setting, arguments.set), choices=False).data
+    cache = arguments.cache or Path(settings.cache)
+    mirror = arguments.mirror or (Path(settings.mirror) if settings.mirror else None)
+    for name in arguments.names:
+        for path in fetch_by_name(name, cache, tuple(arguments.order or settings.order), mirror):
+            print(path)
+    if not arguments.names:
+        for row in list_resources(cache):
+            cached = "cached" if row["cached"] == "yes" else ""
+            print(f"{row['name']:<48} {row['size']:>10}  {cached:<6}  {row['sources']:<16}  {row['origin']}")
+
+
+def check(arguments: Namespace) -> None:
+    import yaml
+
+    config = load_config(arguments.config, map(parse_setting, arguments.set))
+    yaml.safe_dump(config.model_dump(mode="json"), sys.stdout, sort_keys=False)
+
+
+def schema(arguments: Namespace) -> None:
+    from pipeline.atomic import write_text
+    from pipeline.config_schema import schema_text
+
+    if arguments.output is None:
+        sys.stdout.write(schema_text())
+    else:
+        write_text(arguments.output, schema_text())
+
+
+def _config(arguments: Namespace) -> Config:
+    """Return the configuration, in which the experiment and the run that are asked for exist."""
+    config = load_config(arguments.config, map(parse_setting, arguments.set))
+    experiments = list(config.experiments)
+    if arguments.experiment not in experiments:
+        hint = did_you_mean(arguments.experiment, experiments)
+        raise KinoflowError(f"--experiment {arguments.experiment!r}: not in {arguments.config}; {hint}")
+    runs = list(config.experiments[arguments.experiment].runs)
+    if hasattr(arguments, "run") and arguments.run not in runs:
+        raise KinoflowError(f"--run {arguments.run!r}: not in {arguments.config}; {did_you_mean(arguments.run, runs)}")
+    return config
+
+
+def _check_files(*paths: Path) -> None:
+    for path in paths:
+        if not path.is_file():
+            raise KinoflowError(f"{path}: no such file; make it with the command that writes it (see --help)")

@@ -1,0 +1,129 @@
+"""Reading a configuration: YAML, values from the command line over it, each run completed from its experiment."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline.atomic import write_text
+from pipeline.config import Config
+from pipeline.config_problems import ConfigError, Problem, problems_of, without_repetitions
+
+SHARED = ("model", "training", "sampling")  # what a run takes from its experiment
+_PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
+_SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
+
+
+def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True) -> Config:
+    """Return the configuration in `path` with `overrides` merged over it; raise a ConfigError that lists all problems.
+
+    Without `choices` the names and options of paths, models, metrics, ... are not checked, which saves importing torch.
+    """
+    raw = read_yaml(path)
+    for override in overrides:
+        raw = merge(raw, override)
+    raw = with_numbers(raw)
+    expanded = with_complete_runs(raw)
+    config, problems = problems_of(Config, expanded)
+    if choices:
+        from pipeline.choices import problems_of_choices
+
+        problems += problems_of_choices(expanded)
+    problems = without_repetitions(problems)
+    if config is None or problems:
+        raise ConfigError(str(path), problems)
+    return config
+
+
+def write_config(path: Path, config: Config) -> None:
+    """Write a configuration with all its values; a file that holds them already is left alone."""
+    text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        write_text(path, text)
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file; a key that is given twice is an error."""
+    if not path.is_file():
+        near = ", ".join(sorted(str(file) for file in path.parent.glob("*.yaml"))) or "no .yaml file in its folder"
+        raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}")])
+    try:
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+    except yaml.YAMLError as error:
+        raise ConfigError(str(path), [Problem((), None, f"not valid YAML: {error}")]) from error
+    if not isinstance(raw, dict):
+        raise ConfigError(str(path), [Problem((), raw, "must hold keys and values, such as 'seed: 0'")])
+    return raw
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with the values of `over`; mappings are merged, but one of a different `name` replaces the old."""
+    merged = dict(base)
+    for key, value in over.items():
+        old: Any = merged.get(key)
+        mappings = isinstance(old, Mapping) and isinstance(value, Mapping)
+        same = mappings and value.get("name", old.get("name")) == old.get("name")
+        merged[key] = merge(old, value) if same else value
+    return merged
+
+
+def parse_setting(text: str) -> dict[str, Any]:
+    """Return the nested mapping for `a.b.c=value`; the value is YAML, so numbers, lists and mappings work."""
+    key, equals, value = text.partition("=")
+    if not equals or not all(key.split(".")):
+        raise ConfigError("--set", [Problem((), text, "write it as key.of.keys=value, e.g. seed=1")])
+    try:
+        tree = yaml.load(value, Loader=_UniqueKeyLoader)
+    except yaml.YAMLError as error:
+        raise ConfigError("--set", [Problem((), text, f"not a valid YAML value: {error}")]) from error
+    for part in reversed(key.split(".")):
+        tree = {part: tree}
+    return tree
+
+
+def with_types(value: Any) -> Any:
+    """Return the tree with texts such as "5" and "true" as YAML reads them; Snakemake's --config leaves them texts."""
+    if isinstance(value, Mapping):
+        return {key: with_types(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_types(inner) for inner in value]
+    return yaml.safe_load(value) if isinstance(value, str) and _PLAIN.fullmatch(value) else value
+
+
+def with_numbers(value: Any) -> Any:
+    """Return the tree with texts such as 1e-3 as numbers, which YAML 1.1 reads as text unless there is a point."""
+    if isinstance(value, Mapping):
+        return {str(key): with_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_numbers(inner) for inner in value]
+    return float(value) if isinstance(value, str) and _SCIENTIFIC.fullmatch(value) else value
+
+
+def with_complete_runs(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the tree with each run's model, training, sampling and seed filled in; what is malformed stays."""
+    experiments = raw.get("experiments")
+    if not isinstance(experiments, dict):
+        return raw
+    return raw | {"experiments": {name: _complete(block, raw.get("seed", 0)) for name, block in experiments.items()}}
+
+
+def _complete(experiment: Any, seed: Any) -> Any:
+    if not isinstance(experiment, dict) or not isinstance(experiment.get("runs"), dict):
+        return experiment
+    shared = {"seed": seed} | {key: experiment[key] for key in SHARED if key in experiment}
+    runs = {name: merge(shared, run) if isinstance(run, dict) else run for name, run in experiment["runs"].items()}
+    return experiment | {"runs": runs}
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                twice = f"the key {key!r} is given twice"
+                raise yaml.constructor.ConstructorError(None, None, twice, key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)

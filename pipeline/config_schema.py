@@ -1,0 +1,74 @@
+"""The JSON schema of the configuration, from the models and the implementations that can be chosen in them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from pipeline.choices import Source, options_model
+from pipeline.config import Config
+from pipeline.flow.losses import LOSSES
+from pipeline.flow.paths import PATHS
+from pipeline.flow.steps import STEPS
+from pipeline.flow.velocities import VELOCITIES
+from pipeline.plugins import DATASETS, FIGURES, METRICS, MODELS
+
+CHOICES: dict[str, Source] = {
+    "DataChoice": DATASETS,
+    "ModelChoice": MODELS,
+    "FigureChoice": FIGURES,
+    "PathChoice": PATHS,
+    "LossChoice": LOSSES,
+    "VelocityChoice": VELOCITIES,
+    "StepChoice": STEPS,
+}
+NAME_ALONE = ("FigureChoice", "LossChoice", "VelocityChoice", "StepChoice")  # `loss: cross_entropy` will do
+HEADER = "# Made by `make schema` from pipeline/config.py and the implementations; do not edit.\n"
+
+
+def schema_text() -> str:
+    """Return the schema as YAML."""
+    return HEADER + yaml.safe_dump(config_schema(), sort_keys=True, width=120)
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the schema, with the options of every implementation that can be chosen."""
+    schema = Config.model_json_schema()
+    definitions: dict[str, Any] = schema["$defs"]
+    for choice, source in CHOICES.items():
+        alternatives = [_alternative(source, name, partial=choice == "ModelChoice") for name in source.names()]
+        if choice in NAME_ALONE:
+            alternatives.append({"enum": source.names()})
+        definitions[choice] = {"description": definitions[choice]["description"], "anyOf": alternatives}
+    metrics = {name: _options(METRICS, name) for name in METRICS.names()}
+    scoring = definitions["Experiment"]["properties"]["scoring"]
+    definitions["Experiment"]["properties"]["scoring"] = {
+        "description": scoring["description"],
+        "type": "object",
+        "properties": metrics,
+        "additionalProperties": False,
+    }
+    definitions["Run"]["required"] = ["path", "loss"]  # the rest comes from the experiment
+    return dict(_without_titles(schema))
+
+
+def _alternative(source: Source, name: str, partial: bool) -> dict[str, Any]:
+    schema = _options(source, name)
+    schema["properties"] = {"name": {"const": name}} | schema.get("properties", {})
+    required = [*(() if partial else ("name",)), *schema.get("required", [])]
+    return schema | {"required": required} if required else schema
+
+
+def _options(source: Source, name: str) -> dict[str, Any]:
+    return options_model(source, name).model_json_schema()
+
+
+def _without_titles(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if key == "title" and isinstance(value, str):
+            continue
+        if isinstance(value, dict):
+            value = dict(_without_titles(value))
+        elif isinstance(value, list):
+            value = [dict(_without_titles(item)) if isinstance(item, dict) else item for item in value]
+        yield key, value

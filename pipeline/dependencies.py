@@ -1,0 +1,73 @@
+"""Which source files a stage is made of: the modules of this package that it imports, directly or not.
+
+Snakemake sees a change of a shell command, not one of the package behind it. So these files are inputs of the rules: an
+edit of the sampler draws samples anew and trains nothing. Nothing is imported to find out.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+# They carry settings and records around; what they carry is followed by the rules' parameters and outputs.
+PLUMBING = {
+    "pipeline.config",
+    "pipeline.config_problems",
+    "pipeline.dependencies",
+    "pipeline.plugins",
+    "pipeline.progress",
+    "pipeline.provenance",
+}
+# Packages that import every module of their folder by themselves.
+WHOLE_FOLDERS = {"pipeline.flow.paths"}
+
+
+def files_of(*modules: str) -> list[Path]:
+    """Return the files of `modules` and of all they import from this package, sorted."""
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in found and module not in PLUMBING:
+            found.add(module)
+            waiting += _imports(module)
+    return sorted(file for file in map(_file, found) if file is not None)
+
+
+def constant_of(module: str, name: str, default: object) -> object:
+    """Return the literal that a module assigns to `name`, without importing the module."""
+    file = _file(module)
+    for statement in ast.parse(file.read_text("utf-8")).body if file else ():
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return ast.literal_eval(statement.value)  # type: ignore[attr-defined]
+    return default
+
+
+def _file(module: str) -> Path | None:
+    base = PACKAGE.joinpath(*module.split(".")[1:])
+    candidates = (base.with_suffix(".py"), base / "__init__.py")
+    return next((file for file in candidates if file.is_file()), None)
+
+
+@cache  # a workflow asks for each of its jobs
+def _imports(module: str) -> tuple[str, ...]:
+    file = _file(module)
+    return tuple(_imports_in(module, file)) if file else ()
+
+
+def _imports_in(module: str, file: Path) -> Iterator[str]:
+    if module in WHOLE_FOLDERS:
+        yield from (f"{module}.{sibling.stem}" for sibling in file.parent.glob("*.py") if sibling != file)
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            if name.split(".")[0] == PACKAGE.name:
+                parts = name.split(".")
+                yield from (".".join(parts[:length]) for length in range(2, len(parts) + 1))

@@ -1,0 +1,63 @@
+"""Trained networks in safetensors files that say what they are: the weights, the model, the path and the loss."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import safetensors
+from safetensors.torch import load_model, save_model
+from torch import nn
+
+from pipeline.atomic import replacing
+from pipeline.config import LossChoice, ModelChoice, PathChoice, Strict
+from pipeline.data.tokens import TokenData
+from pipeline.flow.paths import PATHS, build_path
+from pipeline.flow.paths.base import Path as ProbabilityPath
+from pipeline.plugins import MODELS
+
+
+class Description(Strict):
+    """What a network is and what it was trained for."""
+
+    model: ModelChoice
+    path: PathChoice
+    loss: LossChoice
+    seed: int
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A trained network, the path it was trained on, and its description."""
+
+    network: nn.Module
+    path: ProbabilityPath
+    description: Description
+
+
+def new_network(choice: ModelChoice, data: TokenData) -> nn.Module:
+    """Return an untrained network for prepared data."""
+    network: nn.Module = MODELS.load(choice.name).build(
+        MODELS.options(choice.name, choice.options), data.vocabulary, data.length
+    )
+    return network
+
+
+def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:
+    """Return the path for prepared data; one that goes by tokens' frequencies is given those of the training split."""
+    counts = {"counts": data.counts()} if "counts" in PATHS.options(choice.name) else {}
+    return build_path(choice.name, data.vocabulary, **choice.options, **counts)
+
+
+def save_network(path: Path, network: nn.Module, description: Description) -> None:
+    """Write the weights and the description."""
+    with replacing(path) as temporary:
+        save_model(network, str(temporary), metadata={"description": description.model_dump_json()})
+
+
+def load_network(path: Path, data: TokenData) -> SavedModel:
+    """Read a network that was trained on `data`, ready for evaluation."""
+    with safetensors.safe_open(path, framework="pt") as file:
+        description = Description.model_validate(json.loads(file.metadata()["description"]))
+    network = new_network(description.model, data)
+    load_model(network, str(path))
+    return SavedModel(network.eval(), path_for(description.path, data), description)

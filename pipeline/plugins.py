@@ -1,0 +1,50 @@
+"""Files that extend the pipeline: every module of a folder that declares `Options` is found by its file's name.
+
+A data set is a file in `pipeline/data`, a network one in `pipeline/models`, and so on; nothing else has to be edited.
+`names` reads the folder only, so that listing is fast and one file's heavy imports burden nobody else.
+"""
+
+import importlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.config_problems import did_you_mean
+from pipeline.flow.errors import KinoflowError
+
+_DECLARES_OPTIONS = re.compile(r"^class Options\b", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """The modules of one package that declare `Options`, by name."""
+
+    noun: str
+    package: str
+
+    def names(self) -> list[str]:
+        """Return the names in alphabetical order."""
+        folder = Path(__file__).parent.joinpath(*self.package.split(".")[1:])
+        return sorted(file.stem for file in folder.glob("*.py") if _DECLARES_OPTIONS.search(file.read_text("utf-8")))
+
+    def module(self, name: str) -> str:
+        """Return the name of the module."""
+        return f"{self.package}.{name}"
+
+    def load(self, name: str) -> Any:
+        """Return the module."""
+        if name not in self.names():
+            raise KinoflowError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
+        return importlib.import_module(self.module(name))
+
+    def options(self, name: str, values: dict[str, Any]) -> Any:
+        """Return the module's options with `values`."""
+        return self.load(name).Options.model_validate_json(json.dumps(values))  # JSON: a list is a tuple
+
+
+DATASETS = Plugins("data set", "pipeline.data")
+MODELS = Plugins("model", "pipeline.models")
+METRICS = Plugins("metric", "pipeline.metrics")
+FIGURES = Plugins("figure", "pipeline.report.figures")

@@ -1,0 +1,25 @@
+"""The stage that draws an experiment's figure."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.atomic import replacing
+from pipeline.config import Config
+from pipeline.data.tokens import TokenData
+from pipeline.flow.errors import KinoflowError
+from pipeline.plugins import FIGURES
+from pipeline.provenance import write_provenance
+from pipeline.sampling.samples import SampleSet
+
+
+def make_figure(config: Config, experiment: str, *, samples: Sequence[Path], tokens: Path, output: Path) -> None:
+    """Write the figure of the samples of an experiment's runs and references."""
+    choice = config.experiments[experiment].figure
+    if choice is None:
+        raise KinoflowError(f"experiments.{experiment}.figure: none is set; name one of {', '.join(FIGURES.names())}")
+    sets = [SampleSet.load(path) for path in samples]
+    options = FIGURES.options(choice.name, choice.options)
+    drawing = FIGURES.load(choice.name).draw(sets, TokenData.load(tokens), options)
+    with replacing(output) as temporary:
+        drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=options.dpi)
+    write_provenance([output], {"figure": choice.model_dump()}, config.seed, [tokens, *samples])

@@ -1,0 +1,54 @@
+"""The part of the configuration that each stage depends on, as text.
+
+The rules of the workflow have it as a parameter, so that a change of the configuration runs again what depends on it
+and nothing else. What earlier stages depend on is left out: it changes the files that they make. Demands on the machine
+are left out: they change nothing.
+"""
+
+import json
+from typing import Any
+
+from pipeline.config import Config, Run
+
+
+def prepare_slice(config: Config, experiment: str) -> str:
+    """Return what the tokens of an experiment depend on."""
+    return _text(seed=config.seed, data=config.experiments[experiment].data.model_dump(mode="json"))
+
+
+def train_slice(config: Config, experiment: str, run: str) -> str:
+    """Return what the weights of a run depend on."""
+    chosen = _run(config, experiment, run)
+    kept = {"seed", "path", "loss", "model", "training"}
+    return _text(**chosen.model_dump(mode="json", include=kept, exclude={"training": {"resources"}}))
+
+
+def sample_slice(config: Config, experiment: str, run: str) -> str:
+    """Return what the samples of a run depend on besides its weights."""
+    chosen = _run(config, experiment, run)
+    excluded = {"sampling": {"resources", "shards"}}
+    return _text(**chosen.model_dump(mode="json", include={"seed", "sampling"}, exclude=excluded))
+
+
+def reference_slice(config: Config, experiment: str) -> str:
+    """Return what the reference samples of an experiment depend on besides its tokens."""
+    return _text(seed=config.seed, count=config.experiments[experiment].sampling.count)
+
+
+def score_slice(config: Config, experiment: str) -> str:
+    """Return what the scores of an experiment depend on besides the samples."""
+    return _text(scoring=config.experiments[experiment].scoring)
+
+
+def report_slice(config: Config, experiment: str) -> str:
+    """Return what the table and the figure of an experiment depend on besides scores and samples."""
+    chosen = config.experiments[experiment]
+    return _text(runs=list(chosen.runs), figure=chosen.figure.model_dump(mode="json") if chosen.figure else None)
+
+
+def _run(config: Config, experiment: str, run: str) -> Run:
+    return config.experiments[experiment].runs[run]
+
+
+def _text(**values: Any) -> str:
+    return json.dumps(values, sort_keys=True)

@@ -1,0 +1,55 @@
+"""Rolling checkpoints: what training needs to go on, and nothing that it does not.
+
+Batches, noise and dropout are functions of the seed and the step (see :mod:`pipeline.training.loop`), so the step is
+the whole state of the random numbers and of the data. Checkpoints of other settings, data or code are never taken up:
+they lie in other folders, named by a fingerprint of what they were made from.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.atomic import replacing
+
+KEPT = 2
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The checkpoints of one run in `root`/<fingerprint>."""
+
+    root: Path
+    fingerprint: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of checkpoints that this run can take up."""
+        return self.root / self.fingerprint[:16]
+
+    def save(self, step: int, state: dict[str, Any]) -> Path:
+        """Write the state after `step` steps and remove all but the last checkpoints."""
+        path = self.folder / f"step-{step:09d}.pt"
+        with replacing(path) as temporary:
+            torch.save(state | {"step": step}, temporary)
+        for old in self.paths()[:-KEPT]:
+            old.unlink()
+        return path
+
+    def paths(self) -> list[Path]:
+        """Return the checkpoints from the oldest to the latest."""
+        return sorted(self.folder.glob("step-*.pt"))
+
+    def latest(self, last_step: int) -> dict[str, Any] | None:
+        """Return the latest state at or before `last_step`, or None; only tensors and plain values are read."""
+        for path in reversed(self.paths()):
+            state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+            if state["step"] <= last_step:
+                return state
+        return None
+
+    def remove(self) -> None:
+        """Delete all checkpoints of the run, those of other fingerprints too; for when it is finished."""
+        shutil.rmtree(self.root, ignore_errors=True)

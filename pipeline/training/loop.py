@@ -1,0 +1,127 @@
+"""The training loop, for every network and objective.
+
+The batch, the noise and the dropout of a step are functions of (seed, step), never of what was drawn before. A run that
+is stopped and taken up again therefore gives the same bits on a CPU as one that was not.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from pipeline.config import Training
+from pipeline.progress import Progress
+from pipeline.seeds import derive_seed
+from pipeline.training.batches import Batches
+from pipeline.training.checkpoint import Checkpoints
+from pipeline.training.errors import Interrupted, TrainingError
+from pipeline.training.interruption import stop_requests
+from pipeline.training.objective import Objective
+from pipeline.training.optimiser import learning_rate, moving_average, new_optimiser
+
+Row = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The network with averaged weights, and the history of its training."""
+
+    network: nn.Module
+    history: list[Row]
+
+
+def fit(
+    fabric: Fabric,
+    network: nn.Module,
+    objective: Objective,
+    train: Tensor,
+    validation: Tensor,
+    training: Training,
+    seed: int,
+    checkpoints: Checkpoints,
+    on_checkpoint: Callable[[list[Row]], None] = lambda history: None,
+) -> Fitted:
+    """Train a network from its latest checkpoint on; `on_checkpoint` is shown the history whenever one is written."""
+    model, optimiser = fabric.setup(network, new_optimiser(network, training))
+    average = moving_average(network, training.ema)
+    batches = Batches(train, training.batch, derive_seed(seed, "batches"))
+    limit = training.gradient_clip or math.inf
+    start, history = 0, list[Row]()
+
+    if (saved := checkpoints.latest(training.steps)) is not None:
+        for part, state in (("network", network), ("average", average), ("optimiser", optimiser)):
+            state.load_state_dict(saved[part])
+        start, history = saved["step"], saved["history"]
+        fabric.print(f"going on from step {start} in {checkpoints.folder}")
+
+    def checkpoint(step: int) -> None:
+        if fabric.is_global_zero:
+            states = {"network": network.state_dict(), "average": average.state_dict(), "history": history}
+            checkpoints.save(step, states | {"optimiser": optimiser.state_dict()})
+            on_checkpoint(history)
+
+    with stop_requests() as request, Progress("training", training.steps, start) as progress:
+        for step in range(start, training.steps):
+            rate = learning_rate(training, step)
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+            loss = _add_gradients(fabric, model, objective, batches.at(step), training.accumulate, seed, step)
+            norm = float(nn.utils.clip_grad_norm_(network.parameters(), limit))
+            if not math.isfinite(loss + norm):
+                raise TrainingError(_diverged(step, loss, norm, training, checkpoints))
+            optimiser.step()
+            optimiser.zero_grad()
+            average.update_parameters(network)
+
+            done = step + 1
+            validated = done % training.validate_every == 0 or done == training.steps
+            if validated or done % training.log_every == 0:
+                row: Row = {"step": done, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
+                measured = validation_loss(average, objective, validation, training.batch, seed) if validated else None
+                history.append(row | {"validation_loss": measured})
+            stopped = fabric.strategy.reduce_boolean_decision(request.signal_name is not None, all=False)
+            if done < training.steps and (stopped or done % training.checkpoint_every == 0):
+                checkpoint(done)
+                if stopped:
+                    raise Interrupted(f"{request.signal_name}: stopped after step {done}; run it again to go on")
+            progress.advance(done, f"loss {loss:.4f}")
+    return Fitted(average.module, history)
+
+
+@torch.no_grad()
+def validation_loss(network: nn.Module, objective: Objective, tokens: Tensor, batch: int, seed: int) -> float:
+    """Return the mean loss per token over a data set, with the same times and noise whenever it is called."""
+    network.eval()
+    device, total = next(network.parameters()).device, 0.0
+    generator = torch.Generator().manual_seed(derive_seed(seed, "validation"))
+    for rows in tokens.split(batch):
+        total += float(objective(network, rows.long().to(device), generator).double().sum())
+    return total / tokens.numel()
+
+
+def _add_gradients(
+    fabric: Fabric, model: nn.Module, objective: Objective, batch: Tensor, parts: int, seed: int, step: int
+) -> float:
+    """Add up the gradients of a batch, part by part, and return its mean loss; each process takes its share."""
+    model.train()
+    total = 0.0
+    for number, rows in enumerate(batch.chunk(parts)):
+        rows = rows[fabric.global_rank :: fabric.world_size].to(fabric.device)
+        noise = derive_seed(seed, "noise", step, number, fabric.global_rank)
+        torch.manual_seed(noise)  # dropout draws from the global generator
+        with fabric.no_backward_sync(model, enabled=number + 1 < parts):  # type: ignore[arg-type]
+            loss = objective(model, rows, torch.Generator().manual_seed(noise)).mean() / parts
+            fabric.backward(loss)
+        total += float(loss.detach())
+    return total
+
+
+def _diverged(step: int, loss: float, norm: float, training: Training, checkpoints: Checkpoints) -> str:
+    last = checkpoints.paths()[-1] if checkpoints.paths() else "none yet"
+    return (
+        f"training diverged in step {step + 1}: loss {loss}, gradient norm {norm}. Lower training.learning_rate "
+        f"({training.learning_rate}) or training.gradient_clip ({training.gradient_clip}). Last good checkpoint: {last}"
+    )

@@ -1,0 +1,99 @@
+"""The stage that trains one run: from tokens to weights, metrics and the history of the training."""
+
+import csv
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from lightning_fabric import Fabric
+
+from pipeline.atomic import replacing, write_json
+from pipeline.config import Config, Training
+from pipeline.data.tokens import TokenData
+from pipeline.dependencies import files_of
+from pipeline.devices import check_gpus
+from pipeline.flow.losses import LOSSES
+from pipeline.models.saved import Description, new_network, path_for, save_network
+from pipeline.plugins import MODELS
+from pipeline.provenance import file_hash, settings_hash, write_provenance
+from pipeline.seeds import derive_seed
+from pipeline.training.checkpoint import Checkpoints
+from pipeline.training.loop import Row, fit
+from pipeline.training.objective import FlowObjective
+
+COLUMNS = ("step", "loss", "validation_loss", "learning_rate", "gradient_norm")
+# No effect on the weights after a given step:
+WITHOUT_EFFECT = {"steps", "log_every", "validate_every", "checkpoint_every", "resources"}
+
+
+def train_run(
+    config: Config,
+    experiment: str,
+    run: str,
+    *,
+    tokens: Path,
+    checkpoints: Path,
+    gpus: int,
+    weights: Path,
+    metrics: Path,
+    history: Path,
+) -> None:
+    """Train a run and write its weights (the moving average), its metrics (JSON) and its history (CSV)."""
+    chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
+    seed = derive_seed(chosen.seed, experiment, run)
+    description = Description(model=chosen.model, path=chosen.path, loss=chosen.loss, seed=chosen.seed)
+    path, loss = path_for(chosen.path, data), LOSSES.bind(chosen.loss.name, **chosen.loss.options)
+    torch.manual_seed(derive_seed(seed, "weights"))
+    network = new_network(chosen.model, data)
+
+    fabric = new_fabric(chosen.training, gpus)
+    fabric.launch()
+    fitted = fit(
+        fabric,
+        network,
+        FlowObjective(path, loss, chosen.training.time_end),
+        data.train,
+        data.validation,
+        chosen.training,
+        seed,
+        Checkpoints(checkpoints, fingerprint(description, chosen.training, tokens)),
+        on_checkpoint=lambda rows: write_history(history, rows),
+    )
+    if fabric.is_global_zero:
+        save_network(weights, fitted.network, description)
+        write_history(history, fitted.history)
+        last = fitted.history[-1]
+        parameters = {"parameters": sum(parameter.numel() for parameter in network.parameters())}
+        write_json(metrics, {key: last[key] for key in ("step", "loss", "validation_loss")} | parameters)
+        settings = chosen.model_dump(mode="json", exclude={"sampling": True, "training": {"resources"}})
+        write_provenance([weights, metrics, history], settings, chosen.seed, [tokens])
+        Checkpoints(checkpoints, "").remove()
+
+
+def new_fabric(training: Training, gpus: int) -> Fabric:
+    """Return the devices to train on: one CPU, or `gpus` GPUs."""
+    check_gpus(gpus, "training")
+    return Fabric(
+        accelerator="cuda" if gpus else "cpu",
+        devices=gpus or 1,
+        strategy="ddp" if gpus > 1 else "auto",
+        precision=training.precision,
+    )
+
+
+def fingerprint(description: Description, training: Training, tokens: Path) -> str:
+    """Return a hash of all that decides the weights after a given step: settings, data and code."""
+    settings = description.model_dump(mode="json") | training.model_dump(mode="json", exclude=WITHOUT_EFFECT)
+    code = hashlib.sha256()
+    for file in files_of("pipeline.training.train", MODELS.module(description.model.name)):
+        code.update(file.read_bytes())
+    return settings_hash(settings | {"tokens": file_hash(tokens), "code": code.hexdigest()})
+
+
+def write_history(path: Path, rows: Sequence[Row]) -> None:
+    """Write the history as CSV; what was not measured in a row stays empty."""
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)

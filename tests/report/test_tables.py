@@ -1,0 +1,51 @@
+"""Tables of scores."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.config_file import load_config
+from pipeline.report.tables import make_table
+
+
+@pytest.fixture
+def table(tiny_file: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple[list[dict[str, str]], str]]:
+    def make(**scores: dict[str, float]) -> tuple[list[dict[str, str]], str]:
+        files = []
+        for run, metrics in scores.items():
+            files.append(tmp_path / f"{run}.json")
+            files[-1].write_text(json.dumps({"conditions": {"run": run, "n": 5}, "metrics": metrics}))
+        output = {"table": tmp_path / "table.csv", "markdown": tmp_path / "table.md"}
+        make_table(load_config(tiny_file()), "checkerboard", scores=files, **output)
+        with output["table"].open() as stream:
+            return list(csv.DictReader(stream)), output["markdown"].read_text()
+
+    return make
+
+
+def test_runs_come_in_the_order_of_the_configuration_and_references_last(table: Callable) -> None:
+    rows, _ = table(independent={"x": 1.0}, data={"x": 2.0}, metric={"x": 3.0}, mask_linear={"x": 4.0})
+    assert [row["run"] for row in rows] == ["mask_linear", "metric", "data (ceiling)", "independent columns (null)"]
+    assert [row["x"] for row in rows] == ["4.0", "3.0", "2.0", "1.0"]
+
+
+def test_a_run_without_scores_is_shown_as_not_run(table: Callable) -> None:
+    rows, markdown = table(metric={"x": 1.0})
+    assert rows[0] == {"run": "mask_linear", "n": "not run", "x": "not run"}
+    assert rows[1] == {"run": "metric", "n": "5", "x": "1.0"}
+    assert markdown.splitlines()[2].split("|")[2].strip() == "not run"
+
+
+def test_a_metric_that_a_row_does_not_have_stays_empty(table: Callable) -> None:
+    rows, _ = table(mask_linear={"x": 1.0, "y": 2.0}, metric={"x": 3.0})
+    assert [row["y"] for row in rows[:2]] == ["2.0", ""]
+
+
+def test_the_csv_file_has_all_digits_and_the_markdown_file_four(table: Callable) -> None:
+    rows, markdown = table(metric={"total_variation": 0.123456789})
+    assert rows[1]["total_variation"] == "0.123456789"
+    assert "| total variation |" in markdown
+    assert "0.1235" in markdown

@@ -1,0 +1,149 @@
+"""Samples in blocks and shards."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.config import Config
+from pipeline.config_file import load_config, parse_setting
+from pipeline.data.prepare import prepare_data
+from pipeline.data.tokens import TokenData
+from pipeline.flow.errors import KinoflowError
+from pipeline.models.saved import Description, new_network, save_network
+from pipeline.provenance import sidecar_of
+from pipeline.sampling.blocks import FrameRecorder, blocks_of
+from pipeline.sampling.generate import gather_shards, sample_run
+from pipeline.sampling.references import draw_reference
+from pipeline.sampling.samples import SampleSet
+
+Configured = Callable[..., Config]
+
+
+@pytest.fixture
+def configured(tiny_file: Callable[..., Path]) -> Configured:
+    return lambda *settings: load_config(tiny_file(), map(parse_setting, settings))
+
+
+@pytest.fixture
+def tokens(configured: Configured, tmp_path: Path) -> Path:
+    prepare_data(configured(), "checkerboard", tmp_path / "tokens")
+    return tmp_path / "tokens"
+
+
+@pytest.fixture
+def weights(configured: Configured, tokens: Path, tmp_path: Path) -> Path:
+    run = configured().experiments["checkerboard"].runs["mask_linear"]
+    torch.manual_seed(0)
+    network = new_network(run.model, TokenData.load(tokens))
+    torch.nn.init.normal_(network.get_submodule("head").get_parameter("weight"))
+    description = Description(model=run.model, path=run.path, loss=run.loss, seed=run.seed)
+    save_network(tmp_path / "weights", network, description)
+    return tmp_path / "weights"
+
+
+def draw(config: Config, tokens: Path, weights: Path, shards: int) -> SampleSet:
+    folder = tokens.parent
+    files = [folder / f"{shard}-of-{shards}" for shard in range(shards)]
+    for shard, file in enumerate(files):
+        sample_run(
+            config,
+            "checkerboard",
+            "mask_linear",
+            tokens=tokens,
+            weights=weights,
+            shard=shard,
+            shards=shards,
+            gpus=0,
+            output=file,
+        )
+    gather_shards(files, folder / f"all-{shards}")
+    return SampleSet.load(folder / f"all-{shards}")
+
+
+def test_every_block_is_in_exactly_one_shard() -> None:
+    for count, block, shards in [(100, 7, 3), (5, 10, 4), (100, 10, 10), (1, 1, 1)]:
+        drawn = [number for shard in range(shards) for number in blocks_of(count, block, shard, shards)]
+        assert drawn == list(range(-(-count // block)))
+
+
+def test_a_shard_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(KinoflowError, match="numbered 0 to 2"):
+        blocks_of(10, 1, 3, 3)
+
+
+def test_samples_do_not_depend_on_the_number_of_shards(configured: Configured, tokens: Path, weights: Path) -> None:
+    one, three, many = (draw(configured(), tokens, weights, shards) for shards in (1, 3, 8))
+    assert one.tokens.shape == (110, 2)
+    assert one.frames.shape == (3, 110, 2)
+    for other in (three, many):  # 8 shards for 6 blocks: two of them are empty
+        assert torch.equal(one.tokens, other.tokens)
+        assert torch.equal(one.frames, other.frames)
+        assert one.conditions == other.conditions
+
+
+def test_samples_depend_on_the_seed_of_the_run(configured: Configured, tokens: Path, weights: Path) -> None:
+    one = draw(configured(), tokens, weights, 1)
+    other = draw(configured("experiments.checkerboard.runs.mask_linear.seed=1"), tokens, weights, 1)
+    assert not torch.equal(one.tokens, other.tokens)
+
+
+def test_blocks_differ_from_each_other(configured: Configured, tokens: Path, weights: Path) -> None:
+    samples = draw(configured(), tokens, weights, 1).tokens
+    assert not torch.equal(samples[:20], samples[20:40])
+
+
+def test_frames_go_from_the_source_to_the_samples(configured: Configured, tokens: Path, weights: Path) -> None:
+    samples = draw(configured(), tokens, weights, 1)
+    mask = 8
+    assert bool((samples.frames[0] == mask).all())
+    assert 0 < (samples.frames[1] == mask).double().mean() < 1
+    assert torch.equal(samples.frames[2], samples.tokens)
+
+
+def test_the_conditions_say_how_samples_were_drawn(configured: Configured, tokens: Path, weights: Path) -> None:
+    velocity = "experiments.checkerboard.sampling.velocity={name: power, alpha: 2.0}"
+    conditions = draw(
+        configured(velocity, "experiments.checkerboard.sampling.step=euler"), tokens, weights, 1
+    ).conditions
+    expected = {"run": "mask_linear", "n": 110, "NFE": 4, "velocity": "power (alpha=2.0)", "step": "euler", "seed": 0}
+    assert expected.items() <= conditions.items()
+
+
+def test_joined_shards_keep_their_provenance(configured: Configured, tokens: Path, weights: Path) -> None:
+    draw(configured(), tokens, weights, 3)
+    assert str(weights) in sidecar_of(tokens.parent / "all-3").read_text()
+
+
+def test_shards_that_do_not_make_up_the_whole_are_refused(configured: Configured, tokens: Path, weights: Path) -> None:
+    draw(configured(), tokens, weights, 3)
+    with pytest.raises(KinoflowError, match="of 110 samples"):
+        gather_shards([tokens.parent / "0-of-3", tokens.parent / "2-of-3"], tokens.parent / "part")
+
+
+def test_a_frame_is_the_first_state_at_or_after_its_time() -> None:
+    recorder = FrameRecorder([1.0, 0.0, 0.3])
+    for step in range(5):
+        recorder.see(torch.full((1, 1), step), step / 4)
+    assert recorder.frames(1, 1).flatten().tolist() == [4, 0, 2]
+
+
+def test_the_ceiling_is_held_out_data(configured: Configured, tokens: Path, tmp_path: Path) -> None:
+    draw_reference(configured(), "checkerboard", "data", tokens=tokens, output=tmp_path / "reference")
+    samples = SampleSet.load(tmp_path / "reference")
+    assert torch.equal(samples.tokens, TokenData.load(tokens).test[:110].long())
+    assert samples.conditions == {"run": "data", "n": 110, "seed": 0}
+
+
+def test_the_null_has_the_columns_of_the_data_without_their_dependence(
+    configured: Configured, tokens: Path, tmp_path: Path
+) -> None:
+    config = configured("experiments.checkerboard.sampling.count=5000")
+    draw_reference(config, "checkerboard", "independent", tokens=tokens, output=tmp_path / "reference")
+    drawn, train = SampleSet.load(tmp_path / "reference").tokens, TokenData.load(tokens).train.long()
+    for place in range(2):
+        shares = [group[:, place].bincount(minlength=8) / len(group) for group in (drawn, train)]
+        assert torch.allclose(*shares, atol=0.03)
+    black = ((drawn[:, 0] // 4 + drawn[:, 1] // 4) % 2 == 0).double().mean()
+    assert 0.45 < black < 0.55

@@ -1,0 +1,99 @@
+"""The stage that trains a run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+import torch
+
+from pipeline.config import Config, PathChoice
+from pipeline.config_file import load_config, parse_setting
+from pipeline.data.prepare import prepare_data
+from pipeline.data.tokens import TokenData
+from pipeline.flow.errors import KinoflowError
+from pipeline.models.saved import Description, load_network, path_for
+from pipeline.provenance import sidecar_of
+from pipeline.training.train import fingerprint, train_run
+
+
+@pytest.fixture
+def config(tiny_file: Callable[..., Path]) -> Config:
+    return load_config(tiny_file())
+
+
+@pytest.fixture
+def tokens(config: Config, tmp_path: Path) -> Path:
+    prepare_data(config, "checkerboard", tmp_path / "tokens")
+    return tmp_path / "tokens"
+
+
+def train(config: Config, tokens: Path, folder: Path, gpus: int = 0) -> None:
+    files = {name: folder / name for name in ("checkpoints", "weights", "metrics", "history")}
+    train_run(config, "checkerboard", "metric", tokens=tokens, gpus=gpus, **files)
+
+
+def test_training_writes_weights_that_know_what_they_are(config: Config, tokens: Path, tmp_path: Path) -> None:
+    train(config, tokens, tmp_path)
+    saved = load_network(tmp_path / "weights", TokenData.load(tokens))
+    assert saved.description.path.name == "metric"
+    assert saved.description.path.options == {"lp": 2, "a": 1, "c": 3}
+    assert not saved.network.training
+    assert saved.network(torch.zeros(3, 2, dtype=torch.int64), torch.zeros(3)).shape == (3, 2, 9)
+
+
+def test_training_writes_metrics_history_and_provenance_and_clears_its_checkpoints(
+    config: Config, tokens: Path, tmp_path: Path
+) -> None:
+    train(config, tokens, tmp_path)
+    metrics = json.loads((tmp_path / "metrics").read_text())
+    history = pandas.read_csv(tmp_path / "history")
+    assert metrics["step"] == history["step"].iloc[-1] == 20
+    assert metrics["validation_loss"] == history["validation_loss"].iloc[-1]
+    for name in ("weights", "metrics", "history"):
+        assert json.loads(sidecar_of(tmp_path / name).read_text())["settings"]["training"]["steps"] == 20
+    assert not (tmp_path / "checkpoints").exists()
+
+
+def test_the_same_run_gives_the_same_file(config: Config, tokens: Path, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        train(config, tokens, tmp_path / name)
+    assert (tmp_path / "one/weights").read_bytes() == (tmp_path / "other/weights").read_bytes()
+
+
+def test_a_path_that_goes_by_frequencies_is_given_those_of_the_training_split(tokens: Path) -> None:
+    data = TokenData.load(tokens)
+    path = path_for(PathChoice.model_validate({"name": "statistics", "beta_0": -1.0}), data)
+    source = path.source(torch.zeros(1, dtype=torch.int64)).exp()[0]
+    smoothed = data.counts()[:8].double() + 1
+    assert torch.allclose(source[:8], smoothed / smoothed.sum())
+    assert source[8] == 0
+
+
+def test_more_gpus_than_there_are_is_an_error(config: Config, tokens: Path, tmp_path: Path) -> None:
+    with pytest.raises(KinoflowError, match=r"training\.resources\.gpus"):
+        train(config, tokens, tmp_path, gpus=torch.cuda.device_count() + 1)
+
+
+@pytest.mark.parametrize(
+    "setting, kept",
+    [
+        ("training.learning_rate=0.5", False),
+        ("runs.metric.path.lp=3", False),
+        ("runs.metric.seed=3", False),
+        ("model.width=8", False),
+        ("training.steps=40", True),
+        ("training.checkpoint_every=1", True),
+        ("training.resources.minutes=1", True),
+    ],
+)
+def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
+    tiny_file: Callable[..., Path], tokens: Path, setting: str, kept: bool
+) -> None:
+    def of(settings: list[str]) -> str:
+        run = load_config(tiny_file(), map(parse_setting, settings)).experiments["checkerboard"].runs["metric"]
+        description = Description(model=run.model, path=run.path, loss=run.loss, seed=run.seed)
+        return fingerprint(description, run.training, tokens)
+
+    assert (of([]) == of([f"experiments.checkerboard.{setting}"])) is kept
