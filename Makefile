@@ -1,0 +1,75 @@
+# `make demo` and `make test` set everything up by themselves; they need Python 3.11 or 3.12, and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+SCALE ?= demo
+CORES ?= all
+ifndef PYTHON
+PYTHON := $(shell command -v python3.11 || command -v python3)
+endif
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+# One thread a job: jobs run side by side, and several torch threads each would get in each other's way.
+export OMP_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MPLBACKEND := Agg
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: help demo test setup format schema lock clean
+
+help:
+	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
+	@echo "make test          format, lint and type checks, then all tests"
+	@echo "make setup         only the virtual environment in $(VENV)"
+	@echo "make format        format the Python and Snakemake files"
+	@echo "make schema        regenerate workflow/schemas/config.schema.yaml"
+	@echo "make lock          resolve envs/requirements.in into envs/requirements.txt and envs/cpu.yaml"
+	@echo "make clean         remove the virtual environment and the caches (not data or results)"
+
+demo: $(STAMP)
+	snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=$(SCALE)
+	@echo && cat results/$(SCALE)/tables/*.md && echo && ls results/$(SCALE)/figures/*.png
+
+test: $(STAMP)
+	ruff check
+	ruff format --check
+	mypy
+	snakefmt --check Snakefile workflow
+	snakemake --lint
+	pytest -n 2 --dist loadfile
+
+setup: $(STAMP)
+
+$(STAMP): envs/requirements.txt
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null \
+		|| { echo "error: '$(PYTHON)' is not Python 3.11 or 3.12; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	"$(PYTHON)" -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
+	echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/kinoflow.pth"
+	touch $(STAMP)
+
+format: $(STAMP)
+	ruff check --fix
+	ruff format
+	snakefmt Snakefile workflow
+
+schema: $(STAMP)
+	python -m pipeline schema --output workflow/schemas/config.schema.yaml
+
+# A local version such as torch's "+cpu" names a build, not a release: it is left out, so that the lock fits every machine.
+lock:
+	rm -rf .lock && "$(PYTHON)" -m venv .lock
+	.lock/bin/python -m pip install --quiet --requirement envs/requirements.in
+	{ echo "# Every package, exact; made by 'make lock' from requirements.in."; \
+		.lock/bin/python -m pip freeze | sed 's/+[a-z0-9.]*$$//'; } > envs/requirements.txt
+	{ echo "# The packages of requirements.txt for conda; made by 'make lock'."; \
+		printf '%s\n' 'channels: [conda-forge]' 'dependencies:' '  - python=3.11' '  - pip' '  - pip:'; \
+		sed -n '/^[^#]/s/^/      - /p' envs/requirements.txt; } > envs/cpu.yaml
+	rm -rf .lock
+
+clean:
+	rm -rf $(VENV) .lock .pytest_cache .ruff_cache .mypy_cache .hypothesis

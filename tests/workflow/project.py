@@ -1,0 +1,51 @@
+"""A copy of the workflow in which tests run and edit it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from tiny import TINY
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("Snakefile", "workflow", "pipeline", "config", "envs", "dvc.yaml", ".dvc/config", ".dvcignore", ".gitignore")
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folder of a copy, with the tiny configuration as one more scale."""
+
+    folder: Path
+
+    @classmethod
+    def copy_to(cls, folder: Path) -> "Project":
+        for part in PARTS:
+            source, target = ROOT / part, folder / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, target)
+        (folder / "config/tiny.yaml").write_text(yaml.safe_dump(TINY))
+        return cls(folder)
+
+    def snakemake(self, *arguments: str, scale: str = "tiny", values: str = "") -> subprocess.CompletedProcess[str]:
+        """Run the workflow with `values` over the experiment's configuration; its output is in stdout."""
+        given = [f"scale={scale}"] + ([f"experiments={{checkerboard: {values}}}"] if values else [])
+        return self.run(sys.executable, "-m", "snakemake", *arguments, "--config", *given)
+
+    def planned(self, scale: str = "tiny", values: str = "") -> dict[str, int]:
+        """Return how many jobs of each rule a dry run plans."""
+        result = self.snakemake("--dry-run", scale=scale, values=values)
+        assert result.returncode == 0, result.stdout
+        stats = result.stdout.rpartition("Job stats:")[2].partition("\n\n")[0] if "Job stats:" in result.stdout else ""
+        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", stats, re.MULTILINE)}
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the folder."""
+        return subprocess.run(
+            command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )

@@ -1,0 +1,51 @@
+"""The stages of DVC follow the demo's configuration."""
+
+import re
+import sys
+
+import pytest
+import yaml
+from dvc.repo import Repo
+from project import ROOT, Project
+
+DVC = (sys.executable, "-m", "dvc")
+RULE = re.compile(r"^rule (\w+):", re.MULTILINE)
+CALL = re.compile(r"snakemake (results/.*?) --cores all --rerun-triggers mtime --allowed-rules (.+)")
+
+
+@pytest.fixture(scope="module")
+def repository(project: Project) -> Project:
+    assert project.run("git", "init", "--quiet").returncode == 0
+    return project
+
+
+def test_there_is_a_stage_for_every_run_and_stage(repository: Project) -> None:
+    result = repository.run(*DVC, "stage", "list", "--name-only")
+    assert result.returncode == 0, result.stdout
+    runs = yaml.safe_load((ROOT / "config/demo.yaml").read_text())["experiments"]["checkerboard"]["runs"]
+    expected = {f"{stage}@{run}" for stage in ("train", "sample", "score") for run in runs}
+    expected |= {f"{stage}@{name}" for stage in ("reference", "score_reference") for name in ("data", "independent")}
+    assert set(result.stdout.split()) == expected | {"prepare", "report"}
+
+
+def test_the_stages_call_rules_for_files_that_the_workflow_makes(repository: Project) -> None:
+    stages = Repo(str(repository.folder)).index.stages
+    rules = {rule for file in (ROOT / "workflow/rules").glob("*.smk") for rule in RULE.findall(file.read_text())}
+    targets = []
+    for stage in stages:
+        files, options = CALL.fullmatch(stage.cmd).groups()  # type: ignore[union-attr]
+        targets += files.split()
+        assert set(options.split()) <= rules
+    assert len(stages) == len(set(targets)) - 1  # the report makes two files
+    plan = repository.run(sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "--", *targets)
+    assert plan.returncode == 0, plan.stdout
+
+
+def test_results_that_dvc_caches_are_not_in_git(repository: Project) -> None:
+    cached, kept = "results/demo/models/checkerboard/metric.safetensors", "results/demo/tables/checkerboard.csv"
+    assert repository.run("git", "check-ignore", cached).returncode == 0
+    assert repository.run("git", "check-ignore", kept).returncode == 1
+
+
+def test_dvc_sends_nothing_home() -> None:
+    assert "analytics = false" in (ROOT / ".dvc/config").read_text()

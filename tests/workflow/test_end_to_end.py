@@ -1,0 +1,98 @@
+"""The whole workflow, from nothing to the table, and what runs again after a change."""
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from project import Project
+
+AFTER_SAMPLING = {"gather": 1, "score": 1, "table": 1, "figure": 1, "all": 1}
+
+
+@pytest.fixture(scope="module")
+def finished(project: Project) -> Project:
+    """The project after a run of the whole workflow."""
+    result = project.snakemake("--cores", "2", "--show-failed-logs")
+    assert result.returncode == 0, result.stdout
+    return project
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[None]:
+    before = path.read_text()
+    path.write_text(f"{before}\n# an edit\n")
+    yield
+    path.write_text(before)
+
+
+def without_total(jobs: dict[str, int]) -> dict[str, int]:
+    return {rule: count for rule, count in jobs.items() if rule != "total"}
+
+
+def test_it_ends_in_a_table_of_runs_and_references_and_a_figure(finished: Project) -> None:
+    results = finished.folder / "results/tiny"
+    with (results / "tables/checkerboard.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["run"] for row in rows] == ["mask_linear", "metric", "data (ceiling)", "independent columns (null)"]
+    assert all(float(row["total_variation"]) > 0 for row in rows)
+    assert [row["n"] for row in rows] == ["110"] * 4
+    assert [row["NFE"] for row in rows] == ["4", "4", "", ""]
+    assert float(rows[0]["bound_nats"]) > 0
+    assert (results / "tables/checkerboard.md").read_text().count("\n") == 6
+    assert (results / "figures/checkerboard.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_artefact_has_its_provenance_and_no_shard_is_left(finished: Project) -> None:
+    results = finished.folder / "results/tiny"
+    folders = ("tokens", "models", "samples", "scores", "tables", "figures")
+    files = [file for folder in folders for file in (results / folder).rglob("*") if file.is_file()]
+    artefacts = [file for file in files if not file.name.endswith(".provenance.json")]
+    assert len(artefacts) == 1 + 2 * 3 + 4 + 4 + 2 + 1
+    for artefact in artefacts:
+        record = json.loads(artefact.with_name(f"{artefact.name}.provenance.json").read_text())
+        assert {"sha256", "settings_sha256", "seed", "inputs", "code", "packages"} <= record.keys()
+    assert not [file for file in (results / "shards").rglob("*") if file.is_file()]
+
+
+def test_a_second_run_has_nothing_to_do(finished: Project) -> None:
+    assert finished.planned() == {}
+
+
+def test_a_learning_rate_of_one_run_trains_that_run_only(finished: Project) -> None:
+    jobs = finished.planned(values="{runs: {metric: {training: {learning_rate: 0.5}}}}")
+    assert without_total(jobs) == AFTER_SAMPLING | {"train": 1, "sample": 2}
+
+
+def test_a_temperature_draws_samples_and_trains_nothing(finished: Project) -> None:
+    jobs = finished.planned(values="{runs: {metric: {sampling: {temperature: 0.5}}}}")
+    assert without_total(jobs) == AFTER_SAMPLING | {"sample": 2}
+
+
+def test_an_option_of_a_metric_only_scores(finished: Project) -> None:
+    jobs = finished.planned(values="{scoring: {likelihood_bound: {points: 6}}}")
+    assert without_total(jobs) == {"score": 2, "score_reference": 2, "table": 1, "all": 1}
+
+
+def test_demands_on_the_machine_run_nothing_again(finished: Project) -> None:
+    assert finished.planned(values="{training: {resources: {minutes: 5, memory_mb: 9}}}") == {}
+
+
+def test_an_edit_of_the_sampler_draws_samples_and_trains_nothing(finished: Project) -> None:
+    with edited(finished.folder / "pipeline/flow/sampler.py"):
+        assert without_total(finished.planned()) == AFTER_SAMPLING | {"gather": 2, "score": 2, "sample": 4}
+
+
+def test_an_edit_of_a_network_trains_and_samples(finished: Project) -> None:
+    with edited(finished.folder / "pipeline/models/mlp.py"):
+        jobs = finished.planned()
+    assert (jobs["train"], jobs["sample"]) == (2, 4)
+    assert "prepare" not in jobs
+
+
+def test_files_from_elsewhere_are_fetched_by_a_rule(finished: Project) -> None:
+    result = finished.snakemake("--cores", "1", "data/cache/digits/digits.csv.gz")  # ships with scikit-learn
+    assert result.returncode == 0, result.stdout
+    assert (finished.folder / "data/cache/digits/digits.csv.gz").stat().st_size == 57523

@@ -1,0 +1,74 @@
+"""Every command of the README runs, in a copy of the project whose scales are all tiny."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from project import ROOT, Project
+from tiny import TINY
+
+README = (ROOT / "README.md").read_text()
+COMMANDS = [
+    line.partition("  #")[0].strip()
+    for block in re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+]
+# Not as they stand: `make test` is what is running now, and there may be no SLURM to submit to.
+INSTEAD = {"make test": "make --dry-run test", "snakemake --profile slurm": "snakemake --profile slurm --dry-run"}
+
+
+@pytest.fixture(scope="module")
+def small_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project.copy_to(tmp_path_factory.mktemp("readme"))
+    for part in ("Makefile", "slurm", "examples", "pyproject.toml", ".venv"):
+        if (ROOT / part).exists():
+            (project.folder / part).symlink_to(ROOT / part)
+    experiment = TINY["experiments"]["checkerboard"]
+    one_run = {"checkerboard": experiment | {"runs": {"metric": experiment["runs"]["metric"]}}}
+    for scale in ("demo", "small", "paper"):
+        content = yaml.safe_dump(TINY | {"scale": scale, "experiments": one_run})
+        (project.folder / f"config/{scale}.yaml").write_text(content)
+    assert project.run("git", "init", "--quiet").returncode == 0
+    return project
+
+
+def test_the_two_commands_come_first() -> None:
+    assert COMMANDS[:2] == ["make demo", "make test"]
+
+
+def test_every_command_runs(small_project: Project) -> None:
+    """One test for all, in their order: later ones build on what earlier ones left."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "MPLBACKEND": "Agg"}
+    environment["PYTHONPATH"] = str(small_project.folder)
+    for command in COMMANDS:
+        if command.startswith("make") and not (ROOT / ".venv").exists():
+            continue  # the tests run in an environment of another place; `make` would install a new one
+        run = subprocess.run(
+            ["bash", "-c", INSTEAD.get(command, command)],
+            cwd=small_project.folder,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        assert run.returncode == 0, f"{command}\n{run.stdout[-3000:]}"
+    for file in ("tables/checkerboard.csv", "tables/checkerboard.md", "figures/checkerboard.png"):
+        assert (small_project.folder / "results/small" / file).exists()
+        assert (small_project.folder / "results/demo" / file).exists()
+
+
+def test_every_file_that_the_readme_links_to_exists() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_grep_of_the_readme_finds_one_function() -> None:
+    pattern = re.search(r'grep -rn "([^"]+)" pipeline/flow', README)
+    assert pattern is not None
+    files = (ROOT / "pipeline/flow").rglob("*.py")
+    assert sum(file.read_text().count(pattern.group(1)) for file in files) == 1

@@ -1,0 +1,41 @@
+# Fetching files from elsewhere, and preparing tokens from them.
+localrules:
+    fetch,
+
+
+rule fetch:
+    output:
+        f"{CONFIG.data.cache}/{{name}}/{{file}}",
+    log:
+        f"{LOGS}/fetch/{{name}}/{{file}}.log",
+    wildcard_constraints:
+        name="[^/.][^/]*",
+        file="[^/.][^/]*",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        config=CONFIG_FILE,
+    shell:
+        "python -m pipeline fetch {wildcards.name}/{wildcards.file} --config {params.config} > {log} 2>&1"
+
+
+rule prepare:
+    input:
+        files=fetched_files,
+        code=prepare_code,
+    output:
+        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+    log:
+        f"{LOGS}/prepare/{{experiment}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        config=CONFIG_FILE,
+        settings=prepare_settings,
+    shell:
+        "python -m pipeline prepare --config {params.config} --experiment {wildcards.experiment} "
+        "--output {output.tokens} > {log} 2>&1"

@@ -1,0 +1,52 @@
+# Tables and figures.
+localrules:
+    table,
+    figure,
+
+
+rule table:
+    input:
+        scores=scores_of,
+        code=code("pipeline.report.tables"),
+    output:
+        csv=report(
+            f"{RESULTS}/tables/{{experiment}}.csv",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"experiment": "{experiment}"},
+        ),
+        markdown=f"{RESULTS}/tables/{{experiment}}.md",
+    log:
+        f"{LOGS}/table/{{experiment}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        config=CONFIG_FILE,
+        settings=report_settings,
+    shell:
+        "python -m pipeline table --config {params.config} --experiment {wildcards.experiment} "
+        "--scores {input.scores} --csv {output.csv} --markdown {output.markdown} > {log} 2>&1"
+
+
+rule figure:
+    input:
+        samples=samples_of,
+        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        code=figure_code,
+    output:
+        figure=report(
+            f"{RESULTS}/figures/{{experiment}}.png",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"experiment": "{experiment}"},
+        ),
+    log:
+        f"{LOGS}/figure/{{experiment}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        config=CONFIG_FILE,
+        settings=report_settings,
+    shell:
+        "python -m pipeline figure --config {params.config} --experiment {wildcards.experiment} "
+        "--samples {input.samples} --tokens {input.tokens} --output {output.figure} > {log} 2>&1"

@@ -1,0 +1,65 @@
+# Samples of the runs, in shards that are joined, and of the references.
+localrules:
+    gather,
+    reference,
+
+
+rule sample:
+    input:
+        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        weights=f"{RESULTS}/models/{{experiment}}/{{run}}.safetensors",
+        code=sample_code,
+    output:
+        samples=temp(f"{RESULTS}/shards/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.safetensors"),
+        provenance=temp(f"{RESULTS}/shards/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.safetensors.provenance.json"),
+    log:
+        f"{LOGS}/sample/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.log",
+    benchmark:
+        f"{BENCHMARKS}/sample/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.tsv"
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        gpu=sample_gpus,
+        mem_mb=sample_memory,
+        runtime=sample_minutes,
+    params:
+        config=CONFIG_FILE,
+        settings=sample_settings,
+    shell:
+        "python -m pipeline sample --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
+        "--tokens {input.tokens} --weights {input.weights} --shard {wildcards.shard} --shards {wildcards.shards} "
+        "--gpus {resources.gpu} --output {output.samples} > {log} 2>&1"
+
+
+rule gather:
+    input:
+        shards=shards_of,
+        provenance=shard_provenance_of,
+        code=code("pipeline.sampling.samples"),
+    output:
+        samples=f"{RESULTS}/samples/{{experiment}}/{{run}}.safetensors",
+    log:
+        f"{LOGS}/gather/{{experiment}}/{{run}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    shell:
+        "python -m pipeline gather --shards {input.shards} --output {output.samples} > {log} 2>&1"
+
+
+rule reference:
+    input:
+        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        code=code("pipeline.sampling.references"),
+    output:
+        samples=f"{RESULTS}/samples/{{experiment}}/{{reference}}.safetensors",
+    log:
+        f"{LOGS}/reference/{{experiment}}/{{reference}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        config=CONFIG_FILE,
+        settings=reference_settings,
+    shell:
+        "python -m pipeline reference --config {params.config} --experiment {wildcards.experiment} "
+        "--reference {wildcards.reference} --tokens {input.tokens} --output {output.samples} > {log} 2>&1"

@@ -1,0 +1,28 @@
+# Training. Checkpoints are not declared as output, so that Snakemake keeps them when a job fails and is tried again.
+rule train:
+    input:
+        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        code=train_code,
+    output:
+        weights=f"{RESULTS}/models/{{experiment}}/{{run}}.safetensors",
+        metrics=f"{RESULTS}/models/{{experiment}}/{{run}}.json",
+        history=f"{RESULTS}/models/{{experiment}}/{{run}}.csv",
+    log:
+        f"{LOGS}/train/{{experiment}}/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/train/{{experiment}}/{{run}}.tsv"
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        gpu=train_gpus,
+        mem_mb=train_memory,
+        runtime=train_minutes,
+    params:
+        config=CONFIG_FILE,
+        settings=train_settings,
+        checkpoints=f"{RESULTS}/checkpoints/{{experiment}}/{{run}}",
+    shell:
+        "python -m pipeline train --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
+        "--tokens {input.tokens} --checkpoints {params.checkpoints} --gpus {resources.gpu} "
+        "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
