@@ -1,5 +1,6 @@
 """What tests of several folders share."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,3 +22,18 @@ def tiny_file(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the law tests that passed for each path under each velocity."""
+    counts: dict[str, Counter[str]] = {}
+    for report in terminalreporter.stats.get("passed", []):
+        if "test_every_path_and_velocity.py::" in report.nodeid and "[" in report.nodeid:
+            path, _, velocity, *_ = report.nodeid.partition("[")[2].rstrip("]").split("-")
+            counts.setdefault(path, Counter())[velocity] += 1
+    if counts:
+        velocities = sorted({velocity for row in counts.values() for velocity in row})
+        terminalreporter.section("law tests passed, path x velocity")
+        terminalreporter.write_line(" " * 22 + "".join(f"{velocity:>17}" for velocity in velocities))
+        for path, row in sorted(counts.items()):
+            terminalreporter.write_line(f"{path:22}" + "".join(f"{row[velocity]:17}" for velocity in velocities))
