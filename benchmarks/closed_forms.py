@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from pipeline.flow.jumps import RowJump
+from pipeline.flow.jumps import row_jump
 from pipeline.flow.marginal import marginal_rates
 from pipeline.flow.paths import build_path
 from pipeline.flow.velocities import kinetic_optimal
@@ -34,7 +34,7 @@ def jump_ratio(name: str, size: int, tokens: int) -> float:
     x1 = torch.randint(size, (tokens,), generator=generator)
     t = torch.full((tokens,), 0.4, dtype=torch.float64)
     z, uniforms = path.sample(x1, t, generator), torch.rand(tokens, dtype=torch.float64, generator=generator)
-    rows = seconds(lambda: RowJump(path.net_rates(general, x1, z, t)).destination(uniforms))
+    rows = seconds(lambda: row_jump(path.net_rates(general, x1, z, t)).destination(uniforms))
     own = seconds(lambda: path.jump(kinetic_optimal, x1, z, t).destination(uniforms))
     return rows / own
 
