@@ -16,6 +16,8 @@ def replacing(target: Path) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())  # or a crash of the machine could leave the new name without its content
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)

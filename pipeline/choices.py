@@ -42,7 +42,10 @@ def problems_of_choices(raw: dict[str, Any]) -> list[Problem]:
         problems += _check_sampling(experiment.get("sampling"), (*at, "sampling"))
         scoring = experiment.get("scoring")
         for metric, options in _mappings(scoring):
-            problems += _check(METRICS, {"name": metric} | options, (*at, "scoring", metric))
+            if "name" in options:
+                named = "unknown key; a metric is chosen by its key under scoring"
+                problems.append(Problem((*at, "scoring", metric, "name"), options["name"], named))
+            problems += _check(METRICS, options | {"name": metric}, (*at, "scoring", metric))
         for run_name, run in _mappings(experiment.get("runs")):
             problems += _check_run(run, vocabulary, (*at, "runs", run_name))
     return problems

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser().parse_args(arguments)
     try:
         parsed.command(parsed)
-    except KinoflowError as error:
+    except (KinoflowError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return ERROR
     except BrokenPipeError:  # the reader, such as `head`, has seen enough

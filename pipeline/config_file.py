@@ -51,7 +51,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}")])
     try:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(str(path), [Problem((), None, f"not valid YAML: {error}")]) from error
     if not isinstance(raw, dict):
         raise ConfigError(str(path), [Problem((), raw, "must hold keys and values, such as 'seed: 0'")])
@@ -76,7 +76,7 @@ def parse_setting(text: str) -> dict[str, Any]:
         raise ConfigError("--set", [Problem((), text, "write it as key.of.keys=value, e.g. seed=1")])
     try:
         tree = yaml.load(value, Loader=_UniqueKeyLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError("--set", [Problem((), text, f"not a valid YAML value: {error}")]) from error
     for part in reversed(key.split(".")):
         tree = {part: tree}
@@ -122,6 +122,8 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str | int | float | bool | None):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be plain text", key_node.start_mark)
             if key in seen:
                 twice = f"the key {key!r} is given twice"
                 raise yaml.constructor.ConstructorError(None, None, twice, key_node.start_mark)

@@ -7,6 +7,6 @@ from pipeline.flow.errors import KinoflowError
 
 def check_gpus(gpus: int, stage: str) -> None:
     """Raise unless the machine has as many GPUs as a job was promised."""
-    if gpus > torch.cuda.device_count():
+    if not 0 <= gpus <= torch.cuda.device_count():
         there = torch.cuda.device_count()
         raise KinoflowError(f"--gpus {gpus}: there are {there} GPUs here; set {stage}.resources.gpus to match")

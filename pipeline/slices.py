@@ -20,7 +20,9 @@ def train_slice(config: Config, experiment: str, run: str) -> str:
     """Return what the weights of a run depend on."""
     chosen = _run(config, experiment, run)
     kept = {"seed", "path", "loss", "model", "training"}
-    return _text(**chosen.model_dump(mode="json", include=kept, exclude={"training": {"resources"}}))
+    return _text(
+        **chosen.model_dump(mode="json", include=kept, exclude={"training": {"resources", "checkpoint_every"}})
+    )
 
 
 def sample_slice(config: Config, experiment: str, run: str) -> str:

@@ -1,18 +1,15 @@
 """Prepared data: token arrays of one length in named splits, and their vocabulary, in one safetensors file."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from pipeline.atomic import replacing
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.tensors import read_tensors, write_tensors
 
 SPLITS = ("train", "validation", "test")
 _KIND_OF = "kind_of"
@@ -49,17 +46,13 @@ class TokenData:
     def save(self, path: Path) -> None:
         """Write the file; tokens take the smallest type that holds them."""
         dtype = torch.uint8 if self.vocabulary.size <= 256 else torch.int32
-        tensors = {split: getattr(self, split).to(dtype).contiguous() for split in SPLITS}
+        tensors = {split: getattr(self, split).to(dtype) for split in SPLITS}
         tensors[_KIND_OF] = self.vocabulary.kind_of.values.to(torch.int16)
-        with replacing(path) as temporary:
-            metadata = {"origin": json.dumps(self.origin), "mask": json.dumps(self.vocabulary.mask_token)}
-            save_file(tensors, temporary, metadata=metadata)
+        write_tensors(path, "tokens", tensors, {"origin": self.origin, "mask": self.vocabulary.mask_token})
 
     @classmethod
     def load(cls, path: Path) -> "TokenData":
         """Read the file."""
-        with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in (*SPLITS, _KIND_OF)}
-            origin, mask = (json.loads(file.metadata()[key]) for key in ("origin", "mask"))
+        tensors, description = read_tensors(path, "tokens")
         train, validation, test = (tensors[split] for split in SPLITS)
-        return cls(train, validation, test, Vocabulary(tensors[_KIND_OF], mask), origin)
+        return cls(train, validation, test, Vocabulary(tensors[_KIND_OF], description["mask"]), description["origin"])

@@ -21,7 +21,7 @@ def score_samples(
     data, drawn = TokenData.load(tokens), SampleSet.load(samples)
     scoring = config.experiments[experiment].scoring
     run, seed = drawn.conditions["run"], drawn.conditions["seed"]
-    model = load_network(weights, data) if weights else None
+    model = load_network(weights, data, run) if weights else None
     subject = Subject(drawn, data, model, derive_seed(seed, experiment, run, "scoring"))
     metrics: dict[str, float] = {}
     for name, options in scoring.items():

@@ -1,24 +1,25 @@
 """Trained networks in safetensors files that say what they are: the weights, the model, the path and the loss."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import safetensors
 from safetensors.torch import load_model, save_model
 from torch import nn
 
 from pipeline.atomic import replacing
 from pipeline.config import LossChoice, ModelChoice, PathChoice, Strict
 from pipeline.data.tokens import TokenData
+from pipeline.flow.errors import KinoflowError
 from pipeline.flow.paths import PATHS, build_path
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.plugins import MODELS
+from pipeline.tensors import metadata_of, read_description
 
 
 class Description(Strict):
     """What a network is and what it was trained for."""
 
+    run: str
     model: ModelChoice
     path: PathChoice
     loss: LossChoice
@@ -51,13 +52,17 @@ def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:
 def save_network(path: Path, network: nn.Module, description: Description) -> None:
     """Write the weights and the description."""
     with replacing(path) as temporary:
-        save_model(network, str(temporary), metadata={"description": description.model_dump_json()})
+        save_model(network, str(temporary), metadata=metadata_of("weights", description.model_dump(mode="json")))
 
 
-def load_network(path: Path, data: TokenData) -> SavedModel:
-    """Read a network that was trained on `data`, ready for evaluation."""
-    with safetensors.safe_open(path, framework="pt") as file:
-        description = Description.model_validate(json.loads(file.metadata()["description"]))
+def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
+    """Read the network of a run that was trained on `data`, ready for evaluation."""
+    description = Description.model_validate(read_description(path, "weights"))
+    if description.run != run:
+        raise KinoflowError(f"{path}: holds the weights of run {description.run!r}, not of {run!r}; give another file")
     network = new_network(description.model, data)
-    load_model(network, str(path))
+    try:
+        load_model(network, str(path))
+    except RuntimeError as error:
+        raise KinoflowError(f"{path}: the weights do not fit the tokens they are used with; {error}") from error
     return SavedModel(network.eval(), path_for(description.path, data), description)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.atomic import write_text
 from pipeline.config import REFERENCES, Config
+from pipeline.flow.errors import KinoflowError
 from pipeline.provenance import write_provenance
 
 NOT_RUN = "not run"
@@ -20,7 +21,10 @@ def make_table(config: Config, experiment: str, *, scores: Sequence[Path], table
     found = {}
     for path in scores:
         score = json.loads(path.read_text(encoding="utf-8"))
-        found[score["conditions"]["run"]] = score["conditions"] | score["metrics"]
+        run = score["conditions"]["run"]
+        if run in found:
+            raise KinoflowError(f"{path}: another file has the scores of run {run!r} already; give one of them")
+        found[run] = score["conditions"] | score["metrics"]
     names = [*config.experiments[experiment].runs, *REFERENCES]
     rows = [found.get(name, {"run": name}) | {"run": REFERENCES.get(name, name)} for name in names]
     columns = list(dict.fromkeys(column for row in rows for column in row))

@@ -28,7 +28,7 @@ def sample_run(
     """Draw one shard of a run's samples."""
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
     check_gpus(gpus, "sampling")
-    saved, sampling = load_network(weights, data), chosen.sampling
+    saved, sampling = load_network(weights, data, run), chosen.sampling
     seed = derive_seed(chosen.seed, experiment, run, "sampling")
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)
     drawn, frames = draw_blocks(
@@ -42,6 +42,7 @@ def sample_run(
         "NFE": sampling.steps,
         "velocity": label(sampling.velocity.name, sampling.velocity.options),
         "step": sampling.step.name,
+        "corrector": label("", sampling.corrector.model_dump()).strip() if sampling.corrector else "none",
         "temperature": sampling.temperature,
         "seed": chosen.seed,
     }

@@ -8,13 +8,17 @@ from torch import Tensor
 
 from pipeline.config import Config
 from pipeline.data.tokens import TokenData
+from pipeline.flow.errors import KinoflowError
 from pipeline.provenance import write_provenance
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
 
 
 def held_out(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
-    """Return up to `count` sequences of the test split: the ceiling."""
+    """Return `count` sequences of the test split: the ceiling, which means something for as many samples only."""
+    if len(data.test) < count:
+        have = f"data.test: {len(data.test)} test sequences, but {count} samples are compared with them"
+        raise KinoflowError(f"{have}; raise it, or lower sampling.count")
     return data.test[:count]
 
 

@@ -1,18 +1,15 @@
 """Sets of samples in safetensors files: tokens, tokens on their way, and the conditions they were drawn under."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from pipeline.atomic import replacing
 from pipeline.flow.errors import KinoflowError
+from pipeline.tensors import read_tensors, write_tensors
 
 
 @dataclass(frozen=True)
@@ -26,17 +23,15 @@ class SampleSet:
 
     def save(self, path: Path) -> None:
         """Write the file."""
-        tensors = {"tokens": self.tokens.to(torch.int32), "frames": self.frames.to(torch.int32).contiguous()}
-        metadata = {"conditions": json.dumps(self.conditions), "times": json.dumps(self.times)}
-        with replacing(path) as temporary:
-            save_file(tensors, temporary, metadata=metadata)
+        tensors = {"tokens": self.tokens.to(torch.int32), "frames": self.frames.to(torch.int32)}
+        write_tensors(path, "samples", tensors, {"conditions": list(self.conditions.items()), "times": self.times})
 
     @classmethod
     def load(cls, path: Path) -> "SampleSet":
         """Read the file."""
-        with safe_open(path, framework="pt") as file:
-            conditions, times = (json.loads(file.metadata()[key]) for key in ("conditions", "times"))
-            return cls(file.get_tensor("tokens").long(), conditions, tuple(times), file.get_tensor("frames").long())
+        tensors, description = read_tensors(path, "samples")
+        conditions, times = dict(description["conditions"]), tuple(description["times"])
+        return cls(tensors["tokens"].long(), conditions, times, tensors["frames"].long())
 
 
 def joined(parts: Sequence[SampleSet]) -> SampleSet:

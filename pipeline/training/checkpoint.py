@@ -8,6 +8,7 @@ they lie in other folders, named by a fingerprint of what they were made from.
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -43,10 +44,17 @@ class Checkpoints:
         return sorted(self.folder.glob("step-*.pt"))
 
     def latest(self, last_step: int) -> dict[str, Any] | None:
-        """Return the latest state at or before `last_step`, or None; only tensors and plain values are read."""
+        """Return the latest state before `last_step`, or None; only tensors and plain values are read.
+
+        A file that a crash of the machine has damaged is passed over, with a word about it.
+        """
         for path in reversed(self.paths()):
-            state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-            if state["step"] <= last_step:
+            try:
+                state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+            except (RuntimeError, EOFError, OSError, UnpicklingError) as error:
+                print(f"{path} cannot be read and is passed over: {error}")
+                continue
+            if state["step"] < last_step:
                 return state
         return None
 

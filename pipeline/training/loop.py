@@ -111,7 +111,7 @@ def _add_gradients(
     for number, rows in enumerate(batch.chunk(parts)):
         rows = rows[fabric.global_rank :: fabric.world_size].to(fabric.device)
         noise = derive_seed(seed, "noise", step, number, fabric.global_rank)
-        torch.manual_seed(noise)  # dropout draws from the global generator
+        torch.manual_seed(derive_seed(seed, "dropout", step, number, fabric.global_rank))  # dropout draws globally
         with fabric.no_backward_sync(model, enabled=number + 1 < parts):  # type: ignore[arg-type]
             loss = objective(model, rows, torch.Generator().manual_seed(noise)).mean() / parts
             fabric.backward(loss)

@@ -23,8 +23,8 @@ from pipeline.training.loop import Row, fit
 from pipeline.training.objective import FlowObjective
 
 COLUMNS = ("step", "loss", "validation_loss", "learning_rate", "gradient_norm")
-# No effect on the weights after a given step:
-WITHOUT_EFFECT = {"steps", "log_every", "validate_every", "checkpoint_every", "resources"}
+# No effect on the weights and the history after a given step:
+WITHOUT_EFFECT = {"steps", "checkpoint_every", "resources"}
 
 
 def train_run(
@@ -42,7 +42,7 @@ def train_run(
     """Train a run and write its weights (the moving average), its metrics (JSON) and its history (CSV)."""
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
     seed = derive_seed(chosen.seed, experiment, run)
-    description = Description(model=chosen.model, path=chosen.path, loss=chosen.loss, seed=chosen.seed)
+    description = Description(run=run, model=chosen.model, path=chosen.path, loss=chosen.loss, seed=chosen.seed)
     path, loss = path_for(chosen.path, data), LOSSES.bind(chosen.loss.name, **chosen.loss.options)
     torch.manual_seed(derive_seed(seed, "weights"))
     network = new_network(chosen.model, data)

@@ -32,7 +32,11 @@ def exact_model(name: str) -> SavedModel:
     path = build_path(name, DATA.vocabulary)
     posterior = ExactPosterior(path, BLACK, torch.full((len(BLACK),), 1 / len(BLACK), dtype=torch.float64))
     description = Description(
-        model=ModelChoice(name="mlp"), path=PathChoice(name=name), loss=LossChoice(name="cross_entropy"), seed=0
+        run=name,
+        model=ModelChoice(name="mlp"),
+        path=PathChoice(name=name),
+        loss=LossChoice(name="cross_entropy"),
+        seed=0,
     )
     return SavedModel(posterior, path, description)  # type: ignore[arg-type]
 

@@ -38,7 +38,7 @@ def weights(configured: Configured, tokens: Path, tmp_path: Path) -> Path:
     torch.manual_seed(0)
     network = new_network(run.model, TokenData.load(tokens))
     torch.nn.init.normal_(network.get_submodule("head").get_parameter("weight"))
-    description = Description(model=run.model, path=run.path, loss=run.loss, seed=run.seed)
+    description = Description(run="mask_linear", model=run.model, path=run.path, loss=run.loss, seed=run.seed)
     save_network(tmp_path / "weights", network, description)
     return tmp_path / "weights"
 
@@ -109,6 +109,14 @@ def test_the_conditions_say_how_samples_were_drawn(configured: Configured, token
     ).conditions
     expected = {"run": "mask_linear", "n": 110, "NFE": 4, "velocity": "power (alpha=2.0)", "step": "euler", "seed": 0}
     assert expected.items() <= conditions.items()
+    assert conditions["corrector"] == "none"
+
+
+def test_the_conditions_tell_of_a_corrector(configured: Configured, tokens: Path, weights: Path) -> None:
+    conditions = draw(
+        configured("experiments.checkerboard.sampling.corrector={weight: 2.0}"), tokens, weights, 1
+    ).conditions
+    assert "weight=2.0" in conditions["corrector"]
 
 
 def test_joined_shards_keep_their_provenance(configured: Configured, tokens: Path, weights: Path) -> None:

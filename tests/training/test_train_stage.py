@@ -34,9 +34,15 @@ def train(config: Config, tokens: Path, folder: Path, gpus: int = 0) -> None:
     train_run(config, "checkerboard", "metric", tokens=tokens, gpus=gpus, **files)
 
 
+def test_weights_of_another_run_are_refused(config: Config, tokens: Path, tmp_path: Path) -> None:
+    train(config, tokens, tmp_path)
+    with pytest.raises(KinoflowError, match=r"holds the weights of run 'metric', not of 'mask_linear'"):
+        load_network(tmp_path / "weights", TokenData.load(tokens), "mask_linear")
+
+
 def test_training_writes_weights_that_know_what_they_are(config: Config, tokens: Path, tmp_path: Path) -> None:
     train(config, tokens, tmp_path)
-    saved = load_network(tmp_path / "weights", TokenData.load(tokens))
+    saved = load_network(tmp_path / "weights", TokenData.load(tokens), "metric")
     assert saved.description.path.name == "metric"
     assert saved.description.path.options == {"lp": 2, "a": 1, "c": 3}
     assert not saved.network.training
@@ -93,7 +99,7 @@ def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
 ) -> None:
     def of(settings: list[str]) -> str:
         run = load_config(tiny_file(), map(parse_setting, settings)).experiments["checkerboard"].runs["metric"]
-        description = Description(model=run.model, path=run.path, loss=run.loss, seed=run.seed)
+        description = Description(run="metric", model=run.model, path=run.path, loss=run.loss, seed=run.seed)
         return fingerprint(description, run.training, tokens)
 
     assert (of([]) == of([f"experiments.checkerboard.{setting}"])) is kept

@@ -8,9 +8,11 @@ import yaml
 from dvc.repo import Repo
 from project import ROOT, Project
 
+from pipeline.dependencies import files_of
+
 DVC = (sys.executable, "-m", "dvc")
 RULE = re.compile(r"^rule (\w+):", re.MULTILINE)
-CALL = re.compile(r"snakemake (results/.*?) --cores all --rerun-triggers mtime --allowed-rules (.+)")
+CALL = re.compile(r"snakemake (results/.*?) --cores all --rerun-incomplete --rerun-triggers mtime --allowed-rules (.+)")
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,28 @@ def test_the_stages_call_rules_for_files_that_the_workflow_makes(repository: Pro
     assert len(stages) == len(set(targets)) - 1  # the report makes two files
     plan = repository.run(sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "--", *targets)
     assert plan.returncode == 0, plan.stdout
+
+
+MODULES = {
+    "prepare": ("pipeline.data.prepare", "pipeline.data.checkerboard"),
+    "train": ("pipeline.training.train", "pipeline.models.mlp"),
+    "sample": ("pipeline.sampling.generate", "pipeline.models.mlp"),
+    "reference": ("pipeline.sampling.references",),
+    "score": ("pipeline.metrics.score", "pipeline.metrics.known_distribution", "pipeline.metrics.likelihood_bound"),
+    "score_reference": ("pipeline.metrics.score", "pipeline.metrics.known_distribution"),
+    "report": ("pipeline.report.tables", "pipeline.report.figure", "pipeline.report.figures.boards"),
+}
+
+
+@pytest.mark.parametrize("stage", MODULES)
+def test_a_stage_depends_on_all_the_code_that_its_rule_does(stage: str) -> None:
+    block = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"][stage]
+    dependencies = [dependency for dependency in block.get("do", block)["deps"] if dependency.startswith("pipeline")]
+    for file in files_of(*MODULES[stage]):
+        if file.name == "__init__.py" and len(file.read_text().splitlines()) < 2:
+            continue  # no more than a docstring
+        name = str(file.relative_to(ROOT))
+        assert any(name == known or name.startswith(f"{known}/") for known in dependencies), name
 
 
 def test_results_that_dvc_caches_are_not_in_git(repository: Project) -> None:

@@ -1,0 +1,52 @@
+"""Files of tensors: equal content gives equal files, and a file in the wrong place a clear error."""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.cli import main
+from pipeline.flow.errors import KinoflowError
+from pipeline.tensors import read_description, read_tensors, write_tensors
+
+SAVE = """
+import sys, torch
+from pathlib import Path
+from pipeline.tensors import write_tensors
+write_tensors(Path(sys.argv[1]), "tokens", {"b": torch.ones(3), "a": torch.zeros(2)}, {"x": 1, "y": {"z": 2, "a": 3}})
+"""
+
+
+def test_every_process_writes_the_same_bytes(tmp_path: Path) -> None:
+    for number in range(4):
+        subprocess.run([sys.executable, "-c", SAVE, str(tmp_path / f"{number}")], check=True)
+    assert len({hashlib.sha256(file.read_bytes()).digest() for file in tmp_path.iterdir()}) == 1
+
+
+def test_tensors_and_description_come_back(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "file", "samples", {"a": torch.arange(6).view(2, 3).T}, {"n": 2})
+    tensors, description = read_tensors(tmp_path / "file", "samples")
+    assert torch.equal(tensors["a"], torch.arange(6).view(2, 3).T)
+    assert description == read_description(tmp_path / "file", "samples") == {"n": 2}
+
+
+def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "file", "samples", {"a": torch.ones(1)}, {})
+    with pytest.raises(KinoflowError, match=r"file: holds samples, not tokens"):
+        read_tensors(tmp_path / "file", "tokens")
+
+
+@pytest.mark.parametrize("content", [b"", b"not tensors", b"\x10\x00\x00\x00\x00\x00\x00\x00{"])
+def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(KinoflowError, match=r"file: cannot be read as a file of weights"):
+        read_description(tmp_path / "file", "weights")
+
+
+def test_a_missing_file_is_an_error_without_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["gather", "--shards", str(tmp_path / "nowhere"), "--output", str(tmp_path / "out")])
+    assert status == 2
+    assert "nowhere" in capsys.readouterr().err
