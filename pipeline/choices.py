@@ -12,11 +12,11 @@ import torch
 from pydantic import BaseModel, create_model
 
 from pipeline.config import Strict
-from pipeline.config_problems import Problem, did_you_mean, problems_of
+from pipeline.config_problems import Problem, problems_of
 from pipeline.flow.errors import FlowError
 from pipeline.flow.losses import LOSSES
 from pipeline.flow.paths import PATHS, build_path
-from pipeline.flow.registry import Registry
+from pipeline.flow.registry import Registry, did_you_mean
 from pipeline.flow.sampler import sample
 from pipeline.flow.steps import STEPS
 from pipeline.flow.velocities import VELOCITIES

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pipeline.config import Config
 from pipeline.config_file import load_config, parse_setting
-from pipeline.config_problems import did_you_mean
 from pipeline.flow.errors import KinoflowError
+from pipeline.flow.registry import did_you_mean
 
 
 def prepare(arguments: Namespace) -> None:

@@ -118,6 +118,8 @@ def _complete(experiment: Any, seed: Any) -> Any:
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML's safe loader, plain values only, which also refuses a key that is given twice."""
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key_node, _ in node.value:

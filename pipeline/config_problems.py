@@ -1,6 +1,5 @@
 """Problems of a configuration: from pydantic's errors to lines that name the key, the value and the fix."""
 
-import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from pipeline.flow.errors import KinoflowError
+from pipeline.flow.registry import did_you_mean
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -70,13 +70,6 @@ def without_repetitions(problems: Sequence[Problem]) -> list[Problem]:
     known = set(map(str, problems))
     kept = [problem for problem in problems if str(_of_the_experiment(problem)) not in known]
     return list({str(problem): problem for problem in kept}.values())
-
-
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """Return what to write instead of `word`."""
-    close = difflib.get_close_matches(word, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}allowed: {', '.join(known) if known else 'none'}"
 
 
 def _problem(model: type[BaseModel], details: Any, at: tuple[str, ...]) -> Problem:

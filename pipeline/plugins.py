@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.config_problems import did_you_mean
 from pipeline.flow.errors import KinoflowError
+from pipeline.flow.registry import did_you_mean
 
 _DECLARES_OPTIONS = re.compile(r"^class Options\b", re.MULTILINE)
 

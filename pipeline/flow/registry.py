@@ -3,7 +3,7 @@
 import difflib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from pipeline.flow.errors import FlowError
@@ -42,7 +42,7 @@ class Registry(Generic[T]):
     def get(self, name: str) -> T:
         """Return the function registered under `name`."""
         if name not in self._entries:
-            raise FlowError(f"unknown {self.noun} {name!r}{suggestion(name, self.names())}")
+            raise FlowError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
         return self._entries[name]
 
     def options(self, name: str) -> dict[str, inspect.Parameter]:
@@ -59,12 +59,12 @@ class Registry(Generic[T]):
         entry, known = self.get(name), list(self.options(name))
         for key in options:
             if key not in known:
-                raise FlowError(f"{self.noun} {name!r} takes no option {key!r}{suggestion(key, known)}")
+                raise FlowError(f"{self.noun} {name!r} takes no option {key!r}; {did_you_mean(key, known)}")
         return functools.partial(entry, **options) if options else entry  # type: ignore[return-value]
 
 
-def suggestion(word: str, known: list[str]) -> str:
-    """Return what to write instead of a misspelt `word`."""
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """Return what to write instead of `word`."""
     close = difflib.get_close_matches(word, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
-    return f"{hint} known: {', '.join(known) if known else 'none'}"
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}allowed: {', '.join(known) if known else 'none'}"

@@ -14,7 +14,8 @@ def mask(vocabulary: Vocabulary) -> Tensor:
     """
     source = torch.zeros(vocabulary.kinds, vocabulary.size, dtype=torch.float64)
     source[:, vocabulary.mask] = 1
-    return _fix_single_tokens(source, vocabulary)
+    targets = vocabulary.targets(torch.arange(vocabulary.kinds)).double()
+    return torch.where(targets.sum(-1, keepdim=True) == 1, targets, source)
 
 
 def uniform(vocabulary: Vocabulary) -> Tensor:
@@ -38,8 +39,3 @@ def token_statistics(vocabulary: Vocabulary, counts: Tensor, beta_0: float, smoo
     targets = vocabulary.targets(torch.arange(vocabulary.kinds))
     logits = -beta_0 * torch.log(counts.double() + smoothing)
     return torch.softmax(torch.where(targets, logits, -torch.inf), dim=-1)
-
-
-def _fix_single_tokens(source: Tensor, vocabulary: Vocabulary) -> Tensor:
-    targets = vocabulary.targets(torch.arange(vocabulary.kinds)).double()
-    return torch.where(targets.sum(-1, keepdim=True) == 1, targets, source)

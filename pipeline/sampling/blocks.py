@@ -26,7 +26,10 @@ def blocks_of(count: int, block: int, shard: int, shards: int) -> range:
 def draw_blocks(
     network: nn.Module, path: Path, length: int, sampling: Sampling, seed: int, blocks: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
-    """Draw the given blocks; return the tokens [N, D], and the tokens at the times of sampling.frames [F, N, D]."""
+    """Draw the given blocks; return the tokens [N, D], and the tokens at the times of sampling.frames [F, N, D].
+
+    The tables say that a sample took sampling.steps evaluations of the network; that is counted here.
+    """
     device = next(network.parameters()).device
     tokens, frames = [torch.empty(0, length, dtype=torch.int64)], [torch.empty(len(sampling.frames), 0, length)]
     with Progress("sampling", len(blocks) * sampling.steps) as progress:
@@ -47,6 +50,8 @@ def draw_blocks(
                 progress=lambda done, total, before=position * sampling.steps: progress.advance(before + done),  # type: ignore[misc]
                 on_step=recorder.see,
             )
+            if drawn.evaluations != sampling.steps:
+                raise KinoflowError(f"{drawn.evaluations} evaluations of the network, but {sampling.steps} steps")
             tokens.append(drawn.tokens.cpu())
             frames.append(recorder.frames(size, length))
     return torch.cat(tokens), torch.cat(frames, dim=1).long()

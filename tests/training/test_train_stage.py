@@ -15,6 +15,8 @@ from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
 from pipeline.models.saved import Description, load_network, path_for
 from pipeline.provenance import sidecar_of
+from pipeline.seeds import derive_seed
+from pipeline.training import loop
 from pipeline.training.train import fingerprint, train_run
 
 
@@ -103,3 +105,21 @@ def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
         return fingerprint(description, run.training, tokens)
 
     assert (of([]) == of([f"experiments.checkerboard.{setting}"])) is kept
+
+
+def test_dropout_and_noise_have_streams_of_their_own(
+    config: Config, tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise, dropout, seed_everything = set[int](), set[int](), torch.manual_seed
+
+    def derived(seed: int, *names: str | int) -> int:
+        value = derive_seed(seed, *names)
+        noise.update({value} if names[0] == "noise" else ())
+        return value
+
+    monkeypatch.setattr(loop, "derive_seed", derived)
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: dropout.add(seed) or seed_everything(seed))
+    train(config, tokens, tmp_path)
+    assert len(noise) == 20
+    assert len(dropout) > 20
+    assert not noise & dropout
