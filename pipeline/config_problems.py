@@ -1,6 +1,7 @@
 """Problems of a configuration: from pydantic's errors to lines that name the key, the value and the fix."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, get_origin
@@ -33,6 +34,8 @@ _MEANING = {
     "value_error": "{error}",
 }
 
+_NUMBER_OR_LIST = re.compile(r"float|json-or-python\[.*")  # what pydantic adds to the key of `float | Sequence[float]`
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -62,7 +65,8 @@ def problems_of(model: type[M], raw: Any, at: tuple[str, ...] = ()) -> tuple[M |
         # By way of JSON, where a list is a tuple and nothing else is converted.
         return model.model_validate_json(json.dumps(raw, default=str)), []
     except ValidationError as error:
-        return None, [_problem(model, details, at) for details in error.errors(include_url=False)]
+        problems = [_problem(model, details, at) for details in error.errors(include_url=False)]
+        return None, list({str(problem): problem for problem in problems}.values())
 
 
 def without_repetitions(problems: Sequence[Problem]) -> list[Problem]:
@@ -75,6 +79,9 @@ def without_repetitions(problems: Sequence[Problem]) -> list[Problem]:
 def _problem(model: type[BaseModel], details: Any, at: tuple[str, ...]) -> Problem:
     location = tuple(str(part) for part in details["loc"] if part != "[key]")
     kind, context, value = details["type"], details.get("ctx", {}), details["input"]
+    either = next((place for place, part in enumerate(location) if _NUMBER_OR_LIST.fullmatch(part)), None)
+    if either is not None:  # pydantic says what is wrong with each alternative
+        return Problem(at + location[:either], None, "must be a number, or a list of numbers")
     if kind == "extra_forbidden":
         message = f"unknown key; {did_you_mean(location[-1], _fields_at(model, location[:-1]))}"
     elif kind == "literal_error":

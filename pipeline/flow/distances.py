@@ -22,6 +22,10 @@ class Distance(ABC):
     def rows(self, x1: Tensor) -> Tensor:
         """Return d(x, x1) for every token x, [..., K]."""
 
+    def within(self, tokens: Tensor) -> "Distance":
+        """Return the distance between some of the tokens only, which are numbered anew."""
+        return FunctionDistance(lambda x, x1: self.rows(tokens.to(x1)[x1.squeeze(-1)])[..., tokens], len(tokens))
+
 
 class TableDistance(Distance):
     """Distances from a table [x1, x]."""
@@ -33,6 +37,9 @@ class TableDistance(Distance):
 
     def rows(self, x1: Tensor) -> Tensor:
         return self._table.on(x1.device)[x1]
+
+    def within(self, tokens: Tensor) -> Distance:
+        return TableDistance(self._table.values[tokens][:, tokens])
 
 
 class EmbeddingDistance(Distance):
@@ -49,6 +56,9 @@ class EmbeddingDistance(Distance):
     def rows(self, x1: Tensor) -> Tensor:
         embeddings = self._embeddings.on(x1.device)
         return torch.cdist(embeddings[x1], embeddings, compute_mode="donot_use_mm_for_euclid_dist") ** self.lp
+
+    def within(self, tokens: Tensor) -> Distance:
+        return EmbeddingDistance(self._embeddings.values[tokens], self.lp)
 
 
 class FunctionDistance(Distance):

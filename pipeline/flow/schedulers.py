@@ -148,6 +148,10 @@ class Beta:
             if not bool(((table.values > 0) & table.values.isfinite()).all()):
                 raise FlowError(f"{name}: must be finite and above 0, got {table.values.min().item()}")
 
+    def within(self, tokens: Tensor) -> "Beta":
+        """Return beta_t of some of the tokens only, which are numbered anew."""
+        return Beta(*(table.values[tokens] if table.values.dim() else table.values for table in (self.a, self.c)))
+
     def _of(self, table: Table, x1: Tensor) -> Tensor:
         values = table.on(x1.device)
         return values[x1] if values.dim() else values

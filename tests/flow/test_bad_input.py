@@ -16,6 +16,7 @@ from pipeline.flow.paths import build_path, example_path
 from pipeline.flow.paths.function import FunctionPath
 from pipeline.flow.paths.geodesic import GeodesicPath
 from pipeline.flow.paths.kindwise import KindwisePath
+from pipeline.flow.paths.metric import MetricPath
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.sampler import Clamp, sample
 from pipeline.flow.schedulers import Beta, KineticOptimal
@@ -24,6 +25,7 @@ from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
 
 FIVE = Vocabulary.single(5, specials=1)
+BETA = Beta(5.0, 1.0)
 MASK = build_path("mask", FIVE)
 X1 = torch.zeros(2, 3, dtype=torch.int64)
 
@@ -62,30 +64,33 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "token that is never data": (lambda: MASK.sample(X1 + 5, torch.rand(2), generator()), r"x1: token 5 is never data"),
     "tokens that are not whole": (lambda: MASK.sample(X1.float(), torch.rand(2), generator()), r"x1: .*int64"),
     "negative distance": (
-        lambda: build_path("metric", FIVE, distance=TableDistance(table(c12=-1.0))),
+        lambda: MetricPath(FIVE, TableDistance(table(c12=-1.0)), BETA),
         r"distance: d\(2, 1\) = -1 is negative",
     ),
     "distance NaN": (
-        lambda: build_path("metric", FIVE, distance=TableDistance(table(c12=torch.nan))),
+        lambda: MetricPath(FIVE, TableDistance(table(c12=torch.nan)), BETA),
         r"distance: d\(2, 1\) = nan",
     ),
     "distance zero elsewhere": (
-        lambda: build_path("metric", FIVE, distance=TableDistance(table(c30=0.0))),
+        lambda: MetricPath(FIVE, TableDistance(table(c30=0.0)), BETA),
         r"distance: 1 tokens .* from another: \(3, 0\)",
     ),
     "duplicate codes": (
-        lambda: build_path("metric", FIVE, distance=EmbeddingDistance(torch.tensor([0, 1, 2, 2, 3, 9.0]), 2.0)),
+        lambda: MetricPath(FIVE, EmbeddingDistance(torch.tensor([0, 1, 2, 2, 3, 9.0]), 2.0), BETA),
         r"distance: .*dead or duplicate",
     ),
     "distance not zero at x1": (
-        lambda: build_path("metric", FIVE, distance=FunctionDistance(lambda x, x1: (x - x1).abs() + 1, 6)),
+        lambda: MetricPath(FIVE, FunctionDistance(lambda x, x1: (x - x1).abs() + 1, 6), BETA),
         r"distance: .*not zero from a token to itself",
     ),
     "distance of another size": (
-        lambda: build_path("metric", FIVE, distance=TableDistance(1 - torch.eye(4))),
+        lambda: MetricPath(FIVE, TableDistance(1 - torch.eye(4)), BETA),
         r"distance: made for 4 tokens, but the vocabulary has 6",
     ),
     "power of a distance": (lambda: build_path("metric", FIVE, lp=0.0), r"lp: .*above 0"),
+    "power of a table": (lambda: build_path("metric", FIVE, lp=[0.0], distances=table()), r"lp: .*above 0"),
+    "powers of embeddings": (lambda: build_path("metric", FIVE, lp=[1.0]), r"lp: one number for all kinds .*\[1.0\]"),
+    "number of kinds": (lambda: build_path("metric", FIVE, a=[5.0, 1.0]), r"a: one number for each of 1 kinds"),
     "beta": (lambda: Beta(-1.0, 1.0), r"a: .*above 0"),
     "source that does not sum to 1": (
         lambda: MixturePath(FIVE, torch.full((1, 6), 0.1), "linear"),

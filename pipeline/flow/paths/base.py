@@ -99,11 +99,14 @@ class Path(ABC):
     def sample(self, x1: Tensor, t: Tensor, generator: torch.Generator) -> Tensor:
         """Draw x_t ~ p_t(. | x1), each token by itself (eq:prob_path)."""
         x1, t = self.aligned(x1, t)
-        flat_x1, flat_t, uniforms = x1.flatten(), t.flatten(), uniform((x1.numel(),), generator, x1.device)
-        tokens = torch.empty_like(flat_x1)
-        for rows in row_chunks(len(flat_x1), self.vocabulary.size):
-            tokens[rows] = draw(self.checked_log_prob(flat_x1[rows], flat_t[rows]).exp(), uniforms[rows])
-        return tokens.view_as(x1)
+        return self.tokens_at(x1.flatten(), t.flatten(), uniform((x1.numel(),), generator, x1.device)).view_as(x1)
+
+    def tokens_at(self, x1: Tensor, t: Tensor, uniforms: Tensor) -> Tensor:
+        """Return the token of p_t(. | x1) for each uniform number, all [N]; in chunks of rows."""
+        tokens = torch.empty_like(x1)
+        for rows in row_chunks(len(x1), self.vocabulary.size):
+            tokens[rows] = draw(self.checked_log_prob(x1[rows], t[rows]).exp(), uniforms[rows])
+        return tokens
 
     def aligned(self, x1: Tensor, t: Tensor, *, before_end: bool = False) -> tuple[Tensor, Tensor]:
         """Return `x1` and `t` checked and in one shape; `t` may have fewer trailing axes than `x1`."""

@@ -1,10 +1,18 @@
 """Metric-induced paths: mass gathers around x1 as a distance on the tokens tells it."""
 
+from collections.abc import Sequence
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
-from pipeline.flow.distances import Distance, EmbeddingDistance, check_distance
+from pipeline.flow.checks import check_positive
+from pipeline.flow.device import Table
+from pipeline.flow.distances import Distance, EmbeddingDistance, TableDistance, check_distance
+from pipeline.flow.errors import FlowError
+from pipeline.flow.jumps import Correction, Jump
 from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.kindwise import KindwiseJump
 from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.schedulers import Beta
 from pipeline.flow.state import State, at
@@ -59,6 +67,34 @@ class MetricPath(Path):
         closer = torch.where((distances < torch.inf) & (from_z < torch.inf), from_z - distances, 0.0)
         return prob * closer
 
+    def tokens_at(self, x1: Tensor, t: Tensor, uniforms: Tensor) -> Tensor:
+        """Return the tokens that the uniform numbers stand for, with rows over the tokens of one kind only."""
+        if self.vocabulary.kinds == 1:
+            return super().tokens_at(x1, t, uniforms)
+        kinds, drawn = self.vocabulary.kinds_of(x1), torch.empty_like(x1)
+        for kind, part in enumerate(self._parts):
+            here = kinds == kind
+            drawn[here] = part.outside(part.path.tokens_at(part.inside(x1[here]), t[here], uniforms[here]))
+        return drawn
+
+    def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
+        """Return the jump out of z, with rows over the tokens of one kind only."""
+        kinds = self.vocabulary.kinds_of(x1)
+        if self.vocabulary.kinds == 1 or not torch.equal(kinds, self.vocabulary.kind_of.on(z.device)[z]):
+            return super().jump(velocity, x1, z, t, correction)
+        jumps: dict[int, Jump] = {}
+        for kind, part in enumerate(self._parts):
+            here = kinds == kind
+            limited = Correction(correction.weight[here], correction.limit[here]) if correction else None
+            inner = part.path.jump(velocity, part.inside(x1[here]), part.inside(z[here]), t[here], limited)
+            jumps[kind] = PartJump(inner, part)
+        return KindwiseJump(kinds, jumps)
+
+    @cached_property
+    def _parts(self) -> list["Part"]:
+        kind_of = self.vocabulary.kind_of.values
+        return [Part(self, (kind_of == kind).nonzero().squeeze(-1)) for kind in range(self.vocabulary.kinds)]
+
     @staticmethod
     def _log_softmax(distances: Tensor, beta: Tensor) -> Tensor:
         outside = distances == torch.inf
@@ -66,26 +102,70 @@ class MetricPath(Path):
         return torch.log_softmax(torch.where(outside, -torch.inf, exponent), dim=-1)
 
 
+class Part:
+    """A metric path over the tokens of one kind, numbered anew, so that its rows are no longer than they need to be."""
+
+    def __init__(self, path: MetricPath, tokens: Tensor) -> None:
+        vocabulary = Vocabulary.single(len(tokens))
+        self.path = MetricPath(vocabulary, path.distance.within(tokens), path.beta.within(tokens), check=False)
+        number = torch.full((path.vocabulary.size,), -1).scatter(0, tokens, torch.arange(len(tokens)))
+        self._tokens, self._number = Table(tokens), Table(number)
+
+    def inside(self, tokens: Tensor) -> Tensor:
+        """Return the numbers that tokens have within the kind."""
+        return self._number.on(tokens.device)[tokens]
+
+    def outside(self, tokens: Tensor) -> Tensor:
+        """Return the tokens that have these numbers within the kind."""
+        return self._tokens.on(tokens.device)[tokens]
+
+
+class PartJump(Jump):
+    """A jump between the tokens of one kind."""
+
+    def __init__(self, jump: Jump, part: Part) -> None:
+        self._jump, self._part, self.rate = jump, part, jump.rate
+
+    def destination(self, uniforms: Tensor) -> Tensor:
+        return self._part.outside(self._jump.destination(uniforms))
+
+
 @PATHS.register("metric")
 def metric_path(
     vocabulary: Vocabulary,
     *,
-    lp: float = 3.0,
-    a: float = 5.0,
-    c: float = 1.0,
-    distance: Distance | None = None,
+    lp: float | Sequence[float] = 3.0,
+    a: float | Sequence[float] = 5.0,
+    c: float | Sequence[float] = 1.0,
+    distances: Tensor | None = None,
     embeddings: Tensor | None = None,
     check: bool = True,
 ) -> Path:
-    """Return the metric path for a distance, or for embeddings with d = |emb(x) - emb(x1)|^lp.
+    """Return the metric path of distances [K, K] to the power lp, or of embeddings with d = |emb(x) - emb(x1)|^lp.
 
     Without either, the tokens of each kind are spread evenly over [-1, 1] in the order of their numbers, as pixels are.
-    `check` looks for distances that are not allowed, which takes a while for thousands of tokens.
+    lp, a and c are numbers, or one number for each kind of position; with embeddings, lp is one number. `check` looks
+    for distances that are not allowed, which takes a while for thousands of tokens.
     """
-    if distance is None:
-        if embeddings is None:
-            embeddings = torch.zeros(vocabulary.size, dtype=torch.float64)
-            for tokens in vocabulary.targets(torch.arange(vocabulary.kinds)):
-                embeddings[tokens] = torch.linspace(-1, 1, int(tokens.sum()), dtype=torch.float64)
-        distance = EmbeddingDistance(embeddings, lp)
-    return MetricPath(vocabulary, distance, Beta(a, c), check=check)
+    beta = Beta(_of_tokens(vocabulary, a, "a"), _of_tokens(vocabulary, c, "c"))
+    if distances is not None:
+        power = _of_tokens(vocabulary, lp, "lp")
+        check_positive(float(power.min()), "lp")
+        return MetricPath(vocabulary, TableDistance(distances.double() ** power[..., None]), beta, check=check)
+    if not isinstance(lp, int | float):
+        raise FlowError(f"lp: one number for all kinds of positions expected with embeddings, got {list(lp)}")
+    if embeddings is None:
+        embeddings = torch.zeros(vocabulary.size, dtype=torch.float64)
+        for tokens in vocabulary.targets(torch.arange(vocabulary.kinds)):
+            embeddings[tokens] = torch.linspace(-1, 1, int(tokens.sum()), dtype=torch.float64)
+    return MetricPath(vocabulary, EmbeddingDistance(embeddings, lp), beta, check=check)
+
+
+def _of_tokens(vocabulary: Vocabulary, value: float | Sequence[float], name: str) -> Tensor:
+    """Return one value for all tokens, or the value of each, [K], by the kind that it is data of."""
+    if isinstance(value, int | float):
+        return torch.tensor(value, dtype=torch.float64)
+    if len(value) != vocabulary.kinds:
+        raise FlowError(f"{name}: one number for each of {vocabulary.kinds} kinds of positions, got {list(value)}")
+    of_kind = torch.tensor([*value, 1.0], dtype=torch.float64)  # the last one is for tokens that are never data
+    return of_kind[vocabulary.kind_of.values]

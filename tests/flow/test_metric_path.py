@@ -1,0 +1,77 @@
+"""A metric path over several kinds of positions, each with its own distances, power and beta_t."""
+
+import pytest
+import torch
+
+from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
+from pipeline.flow.jumps import Correction
+from pipeline.flow.paths import build_path
+from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.metric import MetricPath
+from pipeline.flow.schedulers import Beta
+from pipeline.flow.velocities import VELOCITIES
+from pipeline.flow.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary([0, 0, 0, 1, 1, 1, 1, -1, 2])
+TABLE = (torch.arange(9.0)[:, None] - torch.arange(9.0)).abs()
+TIMES = torch.tensor([0.3, 0.5, 0.8], dtype=torch.float64)
+
+
+def test_each_kind_follows_its_own_power_and_beta() -> None:
+    path = build_path("metric", VOCABULARY, distances=TABLE, lp=[1.0, 2.0, 1.0], a=[1.0, 3.0, 1.0], c=[0.5, 2.0, 1.0])
+    for x1, kind, lp, a, c in ((1, [0, 1, 2], 1, 1, 0.5), (4, [3, 4, 5, 6], 2, 3, 2.0)):
+        log_prob = path.log_prob(torch.full((3,), x1), TIMES)
+        beta = c * (TIMES / (1 - TIMES)) ** a
+        expected = torch.log_softmax(-beta[:, None] * (torch.tensor(kind) - x1).abs().double() ** lp, dim=-1)
+        torch.testing.assert_close(log_prob[:, kind], expected, rtol=0, atol=1e-12)
+
+
+def test_one_number_for_all_kinds_is_the_same_as_that_number_for_each() -> None:
+    x1 = torch.tensor([0, 4, 8])
+    same = build_path("metric", VOCABULARY, distances=TABLE, lp=2.0, a=3.0, c=1.0).log_prob(x1, TIMES)
+    each = build_path("metric", VOCABULARY, distances=TABLE, lp=[2.0] * 3, a=[3.0] * 3, c=[1.0] * 3).log_prob(x1, TIMES)
+    assert torch.equal(same, each)
+
+
+def test_a_kind_of_one_token_stays_where_it_is() -> None:
+    path = build_path("metric", VOCABULARY, distances=TABLE)
+    drawn = path.sample(torch.full((50, 3), 8), torch.rand(50, dtype=torch.float64), torch.Generator().manual_seed(0))
+    assert bool((drawn == 8).all())
+
+
+def test_rows_over_one_kind_give_the_same_draws_as_rows_over_all_tokens() -> None:
+    path = build_path("metric", VOCABULARY, distances=TABLE, lp=[1.0, 2.0, 1.0], a=[1.0, 3.0, 1.0], c=[0.5, 2.0, 1.0])
+    generator = torch.Generator().manual_seed(0)
+    x1 = torch.tensor([0, 1, 2, 3, 4, 5, 6, 8])[torch.randint(8, (4000,), generator=generator)]
+    t, uniforms = (torch.rand(4000, dtype=torch.float64, generator=generator) for _ in range(2))
+    drawn = path.tokens_at(x1, t, uniforms)
+    assert torch.equal(drawn, Path.tokens_at(path, x1, t, uniforms))
+    for velocity in map(VELOCITIES.get, VELOCITIES.names()):
+        for correction in (None, Correction(torch.full_like(t, 0.7), torch.full_like(t, 2.0))):
+            split = path.jump(velocity, x1, drawn, t, correction)
+            whole = Path.jump(path, velocity, x1, drawn, t, correction)
+            torch.testing.assert_close(split.rate, whole.rate, rtol=1e-9, atol=1e-12)
+            moves = whole.rate > 1e-9  # below, rounding decides
+            assert torch.equal(split.destination(uniforms)[moves], whole.destination(uniforms)[moves])
+
+
+@pytest.mark.parametrize(
+    "distance",
+    [
+        TableDistance(TABLE),
+        EmbeddingDistance(torch.arange(9.0).sqrt(), 2.0),
+        FunctionDistance(lambda x, x1: (x - x1).abs().double(), 9),
+    ],
+)
+def test_a_distance_within_some_tokens_is_that_between_them(distance: Distance) -> None:
+    tokens = torch.tensor([1, 4, 7])
+    inside = distance.within(tokens)
+    assert inside.size == 3
+    torch.testing.assert_close(inside.rows(torch.arange(3)), distance.rows(tokens)[:, tokens])
+
+
+def test_a_token_of_another_kind_does_not_move() -> None:
+    path = MetricPath(VOCABULARY, TableDistance(TABLE), Beta(1.0, 1.0))
+    x1, z = torch.tensor([0, 4]), torch.tensor([4, 7])
+    jump = path.jump(VELOCITIES.get("kinetic_optimal"), x1, z, torch.tensor([0.5, 0.5], dtype=torch.float64))
+    assert jump.rate.tolist() == [0, 0]
