@@ -6,6 +6,7 @@ loss, velocity or step that its path does not have is found before any job start
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import torch
@@ -22,6 +23,7 @@ from pipeline.flow.steps import STEPS
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.plugins import DATASETS, FIGURES, METRICS, MODELS, Plugins
+from pipeline.report.paper import paper_tables
 
 Key = tuple[str, ...]
 Source = Plugins | Registry[Any]
@@ -35,10 +37,13 @@ def problems_of_choices(raw: dict[str, Any]) -> list[Problem]:
     for name, experiment in _mappings(raw.get("experiments")):
         at: Key = ("experiments", name)
         data = _check(DATASETS, experiment.get("data"), (*at, "data"))
-        vocabulary = _vocabulary(None if data else experiment.get("data"))
+        tokens = _tokens(None if data else experiment.get("data"))
         problems += data
         problems += _check(MODELS, experiment.get("model"), (*at, "model"))
         problems += _check(FIGURES, experiment.get("figure"), (*at, "figure"))
+        problems += [] if data else _check_crystals(experiment, at)
+        if isinstance(label := experiment.get("paper"), str) and label not in paper_tables():
+            problems.append(Problem((*at, "paper"), label, f"unknown table; {did_you_mean(label, paper_tables())}"))
         problems += _check_sampling(experiment.get("sampling"), (*at, "sampling"))
         scoring = experiment.get("scoring")
         for metric, options in _mappings(scoring):
@@ -47,7 +52,7 @@ def problems_of_choices(raw: dict[str, Any]) -> list[Problem]:
                 problems.append(Problem((*at, "scoring", metric, "name"), options["name"], named))
             problems += _check(METRICS, options | {"name": metric}, (*at, "scoring", metric))
         for run_name, run in _mappings(experiment.get("runs")):
-            problems += _check_run(run, vocabulary, (*at, "runs", run_name))
+            problems += _check_run(run, tokens, (*at, "runs", run_name))
     return problems
 
 
@@ -70,27 +75,60 @@ def _is_plain(annotation: Any) -> bool:
     return all(map(_is_plain, inner)) if inner else any(annotation is plain for plain in _PLAIN)
 
 
-def _vocabulary(data: Any) -> Vocabulary:
-    """Return the vocabulary of a data set, or four tokens and a mask if that is large or unknown."""
+@dataclass(frozen=True)
+class Tokens:
+    """A vocabulary, and what its data set tells paths about it."""
+
+    vocabulary: Vocabulary
+    known: dict[str, torch.Tensor]
+
+
+def _tokens(data: Any) -> Tokens:
+    """Return the tokens of a data set, or four and a mask if they are many or unknown."""
     name, options = _choice(data)
     if name is not None:
-        vocabulary: Vocabulary = DATASETS.load(name).vocabulary(DATASETS.options(name, options))
+        data_set, chosen = DATASETS.load(name), DATASETS.options(name, options)
+        vocabulary: Vocabulary = data_set.vocabulary(chosen)
         if vocabulary.size <= _LARGE or vocabulary.kinds > 1:
-            return vocabulary
-    return Vocabulary.single(4, specials=1)
+            known = {"distances": data_set.distances(chosen)} if hasattr(data_set, "distances") else {}
+            return Tokens(vocabulary, known | {"counts": torch.ones(vocabulary.size)})
+    return Tokens(Vocabulary.single(4, specials=1), {"counts": torch.ones(5)})
 
 
-def _check_run(run: dict[str, Any], vocabulary: Vocabulary, at: Key) -> list[Problem]:
-    model = _check(MODELS, run.get("model"), (*at, "model"))
+def _check_run(run: dict[str, Any], tokens: Tokens, at: Key) -> list[Problem]:
+    model = _check(MODELS, run.get("model"), (*at, "model")) or _check_order(run, (*at, "model"))
     path = _check(PATHS, run.get("path"), (*at, "path"))
     loss = _check(LOSSES, run.get("loss"), (*at, "loss"))
     sampling = _check_sampling(run.get("sampling"), (*at, "sampling"))
-    trial = Trial.of(run, vocabulary, at)
+    trial = Trial.of(run, tokens, at)
     if trial is not None and not path:
         path = trial.build_path()
         loss = loss or (not path and trial.compute_loss()) or []
         sampling = sampling or (not path and trial.draw()) or []
     return model + path + loss + sampling
+
+
+def _check_crystals(experiment: dict[str, Any], at: Key) -> list[Problem]:
+    """Return a problem if an experiment on crystals has no block for them, or another one has."""
+    name, _ = _choice(experiment.get("data"))
+    expected = name is not None and getattr(DATASETS.load(name), "CRYSTALS", False)
+    if expected == (experiment.get("crystals") is not None):
+        return []
+    missing = f"required key is missing: the data set {name!r} is one of crystals; {{}} takes the defaults"
+    reason = missing if expected else f"the data set {name!r} is not one of crystals; remove the key"
+    return [Problem((*at, "crystals"), None, reason)]
+
+
+def _check_order(run: dict[str, Any], at: Key) -> list[Problem]:
+    """Return a problem if a run without a path has no autoregressive network, or one with a path has one."""
+    name, _ = _choice(run.get("model"))
+    if name is None or "path" not in run:
+        return []
+    autoregressive = getattr(MODELS.load(name), "AUTOREGRESSIVE", False)
+    if autoregressive == (run["path"] is None):
+        return []
+    what = "is autoregressive: set path: null" if autoregressive else "is not autoregressive: give the run a path"
+    return [Problem((*at, "name"), name, f"{what}, or choose another model")]
 
 
 def _check_sampling(sampling: Any, at: Key) -> list[Problem]:
@@ -114,18 +152,19 @@ def _check(source: Source, block: Any, at: Key) -> list[Problem]:
 class Trial:
     """A run on one token of each kind; each of its parts returns what is wrong with it."""
 
-    def __init__(self, run: dict[str, Any], sampling: dict[str, Any], vocabulary: Vocabulary, at: Key) -> None:
-        self._run, self._sampling, self._vocabulary, self._at = run, sampling, vocabulary, at
-        self._kinds = torch.arange(vocabulary.kinds)[None]
+    def __init__(self, run: dict[str, Any], sampling: dict[str, Any], tokens: Tokens, at: Key) -> None:
+        self._run, self._sampling, self._at = run, sampling, at
+        self._vocabulary, self._known = tokens.vocabulary, tokens.known
+        self._kinds = torch.arange(self._vocabulary.kinds)[None]
         self._generator = torch.Generator().manual_seed(0)
 
     @classmethod
-    def of(cls, run: dict[str, Any], vocabulary: Vocabulary, at: Key) -> "Trial | None":
+    def of(cls, run: dict[str, Any], tokens: Tokens, at: Key) -> "Trial | None":
         """Return the trial of a run, or None if a choice has no name, which is reported elsewhere."""
         sampling = {"velocity": "kinetic_optimal", "step": "exact"}
         sampling |= run["sampling"] if isinstance(run.get("sampling"), dict) else {}
         named = (run.get("path"), run.get("loss"), sampling["velocity"], sampling["step"])
-        return cls(run, sampling, vocabulary, at) if all(_choice(block)[0] is not None for block in named) else None
+        return cls(run, sampling, tokens, at) if all(_choice(block)[0] is not None for block in named) else None
 
     def build_path(self) -> list[Problem]:
         """Build the path."""
@@ -141,8 +180,8 @@ class Trial:
 
     def _build_path(self) -> None:
         name, options = _choice(self._run["path"])
-        counts = {"counts": torch.ones(self._vocabulary.size)} if "counts" in PATHS.options(str(name)) else {}
-        self._path = build_path(str(name), self._vocabulary, **options, **counts)
+        known = {key: value for key, value in self._known.items() if key in PATHS.options(str(name))}
+        self._path = build_path(str(name), self._vocabulary, **options, **known)
 
     def _compute_loss(self) -> None:
         name, options = _choice(self._run["loss"])

@@ -4,11 +4,16 @@ What the parts called "choice" take besides their name is declared where they ar
 set, ...); :mod:`pipeline.choices` checks them. This module imports no torch, so that it loads at once.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-REFERENCES = {"data": "data (ceiling)", "independent": "independent columns (null)"}
+REFERENCES = {
+    "data": "data (ceiling)",
+    "independent": "independent columns (null)",
+    "shuffled": "independent columns, shuffled atoms (null)",
+}
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
@@ -20,6 +25,15 @@ def _not_a_reference(name: str) -> str:
 
 
 RunName = Annotated[Name, AfterValidator(_not_a_reference)]
+
+
+def _sha256(digits: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{64}", digits):
+        raise ValueError("must be a SHA-256 of 64 lower-case hexadecimal digits")
+    return digits
+
+
+Checksum = Annotated[str, AfterValidator(_sha256), Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})]
 Source = Literal["embedded", "package", "address", "mirror"]
 
 
@@ -145,12 +159,46 @@ class Sampling(Strict):
 class Run(Strict):
     """One trained network and its samples; all but the path, the loss and the seed is taken from the experiment."""
 
-    path: PathChoice = Field(description="probability path")
-    loss: Annotated[LossChoice, NameAlone] = Field(description="training loss")
+    path: PathChoice | None = Field(description="probability path; null: autoregressive, one token after the other")
+    loss: Annotated[LossChoice, NameAlone] | None = Field(
+        None, description="training loss; that of an autoregressive run is the cross-entropy of the next token"
+    )
     seed: int = Field(0, ge=0, description="seed of the run; the configuration's own unless given")
     model: ModelChoice = Field(description="changes to the experiment's network")
     training: Training = Field(Training(), description="changes to the experiment's training")
     sampling: Sampling = Field(Sampling(), description="changes to the experiment's sampling")
+
+    @model_validator(mode="after")
+    def _a_loss_belongs_to_a_path(self) -> "Run":
+        if self.path is None and self.loss is not None:
+            raise ValueError("loss: an autoregressive run (path: null) has its own; remove the key")
+        if self.path is not None and self.loss is None:
+            raise ValueError("loss: required key is missing; name the loss that the path is trained with")
+        return self
+
+
+class Relaxation(Strict):
+    """How crystals are relaxed with CHGNet."""
+
+    count: int = Field(100, ge=0, description="crystals of each run that are relaxed, from the first on")
+    steps: int = Field(500, ge=1, description="most steps for one crystal")
+    force: float = Field(0.1, gt=0, description="largest force, in eV/A, on an atom of a relaxed crystal")
+    seconds: float = Field(600, gt=0, description="most seconds for one crystal")
+    workers: int = Field(1, ge=1, description="processes of a job, with one thread each")
+    shards: int = Field(1, ge=1, description="jobs the crystals are spread over; does not change the result")
+    resources: Resources = Field(Resources(memory_mb=4000), description="what a relaxation job asks of the machine")
+
+
+class Crystals(Strict):
+    """What is done with the samples of an experiment on crystals."""
+
+    relaxation: Relaxation = Field(Relaxation(), description="relaxation with CHGNet")
+    workers: int = Field(1, ge=1, description="processes of a job that describes structures")
+    seconds: float = Field(60, gt=0, description="most seconds for the fingerprints of one structure")
+    hull: str | None = Field(
+        None, min_length=1, description="computed entries (JSON) for the hull; null: published formation energies"
+    )
+    calibration: int = Field(200, ge=0, description="test structures on which CHGNet is compared with DFT")
 
 
 class Experiment(Strict):
@@ -162,7 +210,14 @@ class Experiment(Strict):
     sampling: Sampling = Field(Sampling(), description="sampling of every run")
     scoring: dict[Name, dict[str, Any]] = Field(description="metrics and their options")
     figure: Annotated[FigureChoice, NameAlone] | None = Field(None, description="figure of the samples; null: none")
+    paper: str | None = Field(None, description="label of the paper's table whose rows stand beside ours; null: none")
+    crystals: Crystals | None = Field(None, description="relaxation and stability of crystals; null: no crystals")
     runs: dict[RunName, Run] = Field(min_length=1, description="the runs by name")
+
+    @property
+    def references(self) -> list[str]:
+        """The names of its reference rows; only the atoms of crystals can be shuffled without changing the data."""
+        return [name for name in REFERENCES if name != "shuffled" or self.crystals is not None]
 
 
 class Fetching(Strict):
@@ -173,6 +228,9 @@ class Fetching(Strict):
         ("embedded", "package", "address", "mirror"), min_length=1, description="kinds of sources, tried in this order"
     )
     mirror: str | None = Field(None, min_length=1, description="directory that holds copies; null: $KINOFLOW_MIRROR")
+    checksums: dict[str, Checksum] = Field(
+        {}, description="SHA-256 by file, such as mp20/train.csv, for files of which the catalogue has none"
+    )
 
 
 class Config(Strict):

@@ -48,7 +48,7 @@ def config_schema() -> dict[str, Any]:
         "properties": metrics,
         "additionalProperties": False,
     }
-    definitions["Run"]["required"] = ["path", "loss"]  # the rest comes from the experiment
+    definitions["Run"]["required"] = ["path"]  # the rest comes from the experiment
     return dict(_without_titles(schema))
 
 

@@ -50,6 +50,14 @@ WRONG = [
     (f"{EXPERIMENT}.runs=[a]", f"{EXPERIMENT}.runs", "mapping"),
     (f"{RUN}=5", RUN, "mapping"),
     (f"{EXPERIMENT}.runs.metric.path.lp=two", f"{EXPERIMENT}.runs.metric.path.lp", "number"),
+    (f"{EXPERIMENT}.runs.metric.path.lp=[1, two]", f"{EXPERIMENT}.runs.metric.path.lp", "or a list of numbers"),
+    # an autoregressive run, and crystals
+    (f"{RUN}={{path: null, loss: cross_entropy}}", RUN, "remove the key"),
+    (f"{RUN}={{path: null, loss: null}}", f"{RUN}.model.name", "is not autoregressive: give the run a path"),
+    (f"{RUN}.loss=null", RUN, "loss: required key is missing"),
+    (f"{RUN}.model={{name: crystal_autoregressive}}", f"{RUN}.model.name", "is autoregressive: set path: null"),
+    (f"{EXPERIMENT}.crystals={{}}", f"{EXPERIMENT}.crystals", "'checkerboard' is not one of crystals; remove the key"),
+    (f"{EXPERIMENT}.data={{name: mp20_part}}", f"{EXPERIMENT}.crystals", "required key is missing"),
     # an impossible value
     ("seed=-1", "seed", "at least 0"),
     ("data.order=[]", "data.order", "at least 1"),

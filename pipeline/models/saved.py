@@ -21,17 +21,17 @@ class Description(Strict):
 
     run: str
     model: ModelChoice
-    path: PathChoice
-    loss: LossChoice
+    path: PathChoice | None
+    loss: LossChoice | None
     seed: int
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A trained network, the path it was trained on, and its description."""
+    """A trained network, the path it was trained on (None: autoregressive), and its description."""
 
     network: nn.Module
-    path: ProbabilityPath
+    path: ProbabilityPath | None
     description: Description
 
 
@@ -44,9 +44,10 @@ def new_network(choice: ModelChoice, data: TokenData) -> nn.Module:
 
 
 def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:
-    """Return the path for prepared data; one that goes by tokens' frequencies is given those of the training split."""
-    counts = {"counts": data.counts()} if "counts" in PATHS.options(choice.name) else {}
-    return build_path(choice.name, data.vocabulary, **choice.options, **counts)
+    """Return the path for prepared data, and what it goes by: frequencies of tokens, distances between them."""
+    known = {"counts": data.counts(), "distances": data.distances}
+    wanted = {key: value for key, value in known.items() if key in PATHS.options(choice.name) and value is not None}
+    return build_path(choice.name, data.vocabulary, **choice.options, **wanted)
 
 
 def save_network(path: Path, network: nn.Module, description: Description) -> None:
@@ -65,4 +66,5 @@ def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
         load_model(network, str(path))
     except RuntimeError as error:
         raise KinoflowError(f"{path}: the weights do not fit the tokens they are used with; {error}") from error
-    return SavedModel(network.eval(), path_for(description.path, data), description)
+    probability_path = path_for(description.path, data) if description.path else None
+    return SavedModel(network.eval(), probability_path, description)

@@ -1,18 +1,23 @@
 """Samples in blocks of a fixed size, each with a seed of its own: the same samples for any number of shards."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pipeline.config import Sampling
+from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
-from pipeline.flow.paths.base import Path
-from pipeline.flow.sampler import sample
+from pipeline.flow.sampler import Clamp, sample
 from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES
+from pipeline.models.saved import SavedModel
 from pipeline.progress import Progress
+from pipeline.sampling.autoregressive import sample_in_order
 from pipeline.seeds import derive_seed
+
+OnStep = Callable[[Tensor, float], None]
+OnProgress = Callable[[int, int], None]
 
 
 def blocks_of(count: int, block: int, shard: int, shards: int) -> range:
@@ -24,37 +29,82 @@ def blocks_of(count: int, block: int, shard: int, shards: int) -> range:
 
 
 def draw_blocks(
-    network: nn.Module, path: Path, length: int, sampling: Sampling, seed: int, blocks: Sequence[int]
+    model: SavedModel, data: TokenData, sampling: Sampling, seed: int, blocks: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
-    """Draw the given blocks; return the tokens [N, D], and the tokens at the times of sampling.frames [F, N, D].
-
-    The tables say that a sample took sampling.steps evaluations of the network; that is counted here.
-    """
-    device = next(network.parameters()).device
+    """Draw the given blocks; return the tokens [N, D], and the tokens at the times of sampling.frames [F, N, D]."""
+    length, steps = data.length, evaluations(model, data, sampling.steps)
+    device = next(model.network.parameters()).device
     tokens, frames = [torch.empty(0, length, dtype=torch.int64)], [torch.empty(len(sampling.frames), 0, length)]
-    with Progress("sampling", len(blocks) * sampling.steps) as progress:
+    with Progress("sampling", len(blocks) * steps) as progress:
         for position, block in enumerate(blocks):
             size = min(sampling.block, sampling.count - block * sampling.block)
             generator = torch.Generator().manual_seed(derive_seed(seed, "block", block))
             recorder = FrameRecorder(sampling.frames)
-            drawn = sample(
-                network,
-                path,
-                kinds=torch.zeros(size, length, dtype=torch.int64, device=device),
-                steps=sampling.steps,
-                velocity=VELOCITIES.bind(sampling.velocity.name, **sampling.velocity.options),
-                step=sampling.step.name,
-                temperature=sampling.temperature,
-                corrector=Corrector(**sampling.corrector.model_dump()) if sampling.corrector else None,
-                generator=generator,
-                progress=lambda done, total, before=position * sampling.steps: progress.advance(before + done),  # type: ignore[misc]
-                on_step=recorder.see,
-            )
-            if drawn.evaluations != sampling.steps:
-                raise KinoflowError(f"{drawn.evaluations} evaluations of the network, but {sampling.steps} steps")
-            tokens.append(drawn.tokens.cpu())
+
+            def advance(done: int, total: int, before: int = position * steps) -> None:
+                progress.advance(before + done)
+
+            kinds = draw_layouts(data, size, generator).to(device)
+            drawn = draw_tokens(model, data, sampling, kinds, generator, advance, recorder.see)
+            tokens.append(drawn.cpu())
             frames.append(recorder.frames(size, length))
     return torch.cat(tokens), torch.cat(frames, dim=1).long()
+
+
+def draw_layouts(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
+    """Return the kinds of the positions of training sequences drawn at random, so their numbers of pads too, [N, D]."""
+    if data.vocabulary.kinds == 1:
+        return torch.zeros(count, data.length, dtype=torch.int64)
+    rows = torch.randint(len(data.train), (count,), generator=generator)
+    return data.vocabulary.kinds_of(data.train[rows].long())
+
+
+def draw_tokens(
+    model: SavedModel,
+    data: TokenData,
+    sampling: Sampling,
+    kinds: Tensor,
+    generator: torch.Generator,
+    progress: OnProgress | None = None,
+    on_step: OnStep | None = None,
+    clamp: Clamp | None = None,
+) -> Tensor:
+    """Draw tokens at positions of `kinds`; what tables say of the evaluations of the network is checked here."""
+    if model.path is None:
+        if clamp is not None:
+            run = f"run {model.description.run!r}"
+            raise KinoflowError(f"{run}: autoregressive, it cannot fill in around what is given; choose another run")
+        return sample_in_order(
+            model.network,  # type: ignore[arg-type]
+            data.vocabulary,
+            kinds,
+            generator=generator,
+            temperature=sampling.temperature,
+            progress=progress,
+            on_step=on_step,
+        )
+    drawn = sample(
+        model.network,
+        model.path,
+        kinds=kinds,
+        steps=sampling.steps,
+        velocity=VELOCITIES.bind(sampling.velocity.name, **sampling.velocity.options),
+        step=sampling.step.name,
+        temperature=sampling.temperature,
+        corrector=Corrector(**sampling.corrector.model_dump()) if sampling.corrector else None,
+        clamp=clamp,
+        generator=generator,
+        progress=progress,
+        on_step=on_step,
+    )
+    if drawn.evaluations != sampling.steps:
+        raise KinoflowError(f"{drawn.evaluations} evaluations of the network, but {sampling.steps} steps")
+    return drawn.tokens
+
+
+def evaluations(model: SavedModel, data: TokenData, steps: int) -> int:
+    """Return how many evaluations of the network a block takes: one a step, or one a token."""
+    return data.length if model.path is None else steps
 
 
 class FrameRecorder:

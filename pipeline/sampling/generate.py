@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from pipeline.config import Config
+from pipeline.config import Config, Sampling
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
-from pipeline.models.saved import load_network
+from pipeline.models.saved import SavedModel, load_network
 from pipeline.provenance import inherit_provenance, write_provenance
 from pipeline.sampling.blocks import blocks_of, draw_blocks
 from pipeline.sampling.samples import SampleSet, joined
@@ -30,25 +31,34 @@ def sample_run(
     check_gpus(gpus, "sampling")
     saved, sampling = load_network(weights, data, run), chosen.sampling
     seed = derive_seed(chosen.seed, experiment, run, "sampling")
+    saved.network.to("cuda" if gpus else "cpu")
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)
-    drawn, frames = draw_blocks(
-        saved.network.to("cuda" if gpus else "cpu"), saved.path, data.length, sampling, seed, blocks
-    )
-    conditions = {
-        "run": run,
-        "path": label(saved.description.path.name, saved.description.path.options),
-        "loss": label(saved.description.loss.name, saved.description.loss.options),
+    drawn, frames = draw_blocks(saved, data, sampling, seed, blocks)
+    conditions = conditions_of(saved, data, sampling, chosen.seed)
+    SampleSet(drawn, conditions, sampling.frames, frames).save(output)
+    settings = sampling.model_dump(mode="json", exclude={"shards", "resources"})
+    write_provenance([output], {"run": run, "sampling": settings}, chosen.seed, [tokens, weights])
+
+
+def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: int) -> dict[str, Any]:
+    """Return what the tables say of how samples were drawn."""
+    description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
+    if description.path is None or description.loss is None:
+        # An evaluation a token; how many tokens a sequence has in the mean is known from the training data.
+        evaluations = round(data.tokens_per_sequence(), 1)
+        network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
+        return network | {"n": sampling.count, "NFE": evaluations} | drawn
+    return {
+        "run": description.run,
+        "path": label(description.path.name, description.path.options),
+        "loss": label(description.loss.name, description.loss.options),
         "n": sampling.count,
         "NFE": sampling.steps,
         "velocity": label(sampling.velocity.name, sampling.velocity.options),
         "step": sampling.step.name,
         "corrector": label("", sampling.corrector.model_dump()).strip() if sampling.corrector else "none",
-        "temperature": sampling.temperature,
-        "seed": chosen.seed,
+        **drawn,
     }
-    SampleSet(drawn, conditions, sampling.frames, frames).save(output)
-    settings = sampling.model_dump(mode="json", exclude={"shards", "resources"})
-    write_provenance([output], {"run": run, "sampling": settings}, chosen.seed, [tokens, weights])
 
 
 def gather_shards(shards: Sequence[Path], output: Path) -> None:

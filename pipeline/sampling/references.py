@@ -1,6 +1,7 @@
 """Reference samples: what a perfect model and what one that knows nothing of dependence would give."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -9,7 +10,9 @@ from torch import Tensor
 from pipeline.config import Config
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
+from pipeline.plugins import DATASETS
 from pipeline.provenance import write_provenance
+from pipeline.sampling.blocks import draw_layouts
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
 
@@ -23,16 +26,30 @@ def held_out(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
 
 
 def independent_columns(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
-    """Return sequences whose positions are drawn from the training split one by one: the dependence is gone."""
-    rows = torch.stack(
-        [torch.randint(len(data.train), (count,), generator=generator) for _ in range(data.length)], dim=1
-    )
-    return data.train.gather(0, rows)
+    """Return sequences whose positions are drawn from the training split one by one: the dependence is gone.
+
+    Only the kinds of the positions (the number of atoms of a crystal) are those of a training sequence, so that a
+    sequence is well-formed.
+    """
+    kinds, train = draw_layouts(data, count, generator), data.train.long()
+    train_kinds, drawn = data.vocabulary.kinds_of(train), torch.empty_like(kinds)
+    for place in range(data.length):
+        for kind in kinds[:, place].unique():
+            here, pool = kinds[:, place] == kind, train[train_kinds[:, place] == kind, place]
+            drawn[here, place] = pool[torch.randint(len(pool), (int(here.sum()),), generator=generator)]
+    return drawn
+
+
+def shuffled_columns(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
+    """Return the same after a shuffle of the training data that leaves their meaning: no order of atoms to go by."""
+    shuffled = DATASETS.load(data.origin["name"]).shuffle(data.train.long(), generator)
+    return independent_columns(replace(data, train=shuffled), count, generator)
 
 
 DRAW: dict[str, Callable[[TokenData, int, torch.Generator], Tensor]] = {
     "data": held_out,
     "independent": independent_columns,
+    "shuffled": shuffled_columns,
 }
 
 

@@ -43,8 +43,12 @@ def fit(
     seed: int,
     checkpoints: Checkpoints,
     on_checkpoint: Callable[[list[Row]], None] = lambda history: None,
+    on_row: Callable[[Row], None] = lambda row: None,
 ) -> Fitted:
-    """Train a network from its latest checkpoint on; `on_checkpoint` is shown the history whenever one is written."""
+    """Train a network from its latest checkpoint on.
+
+    `on_row` is shown each new row of the history, `on_checkpoint` all of them whenever a checkpoint is written.
+    """
     model, optimiser = fabric.setup(network, new_optimiser(network, training))
     average = moving_average(network, training.ema)
     batches = Batches(train, training.batch, derive_seed(seed, "batches"))
@@ -82,6 +86,8 @@ def fit(
                 row: Row = {"step": done, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
                 measured = validation_loss(average, objective, validation, training.batch, seed) if validated else None
                 history.append(row | {"validation_loss": measured})
+                if fabric.is_global_zero:
+                    on_row(history[-1])
             stopped = fabric.strategy.reduce_boolean_decision(request.signal_name is not None, all=False)
             if done < training.steps and (stopped or done % training.checkpoint_every == 0):
                 checkpoint(done)

@@ -13,14 +13,14 @@ from pipeline.config import Config, Training
 from pipeline.data.tokens import TokenData
 from pipeline.dependencies import files_of
 from pipeline.devices import check_gpus
-from pipeline.flow.losses import LOSSES
-from pipeline.models.saved import Description, new_network, path_for, save_network
+from pipeline.models.saved import Description, new_network, save_network
 from pipeline.plugins import MODELS
 from pipeline.provenance import file_hash, settings_hash, write_provenance
 from pipeline.seeds import derive_seed
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import Row, fit
-from pipeline.training.objective import FlowObjective
+from pipeline.training.objective import objective_of
+from pipeline.training.tensorboard import TensorBoardLog
 
 COLUMNS = ("step", "loss", "validation_loss", "learning_rate", "gradient_norm")
 # No effect on the weights and the history after a given step:
@@ -38,28 +38,34 @@ def train_run(
     weights: Path,
     metrics: Path,
     history: Path,
+    events: Path | None = None,
 ) -> None:
-    """Train a run and write its weights (the moving average), its metrics (JSON) and its history (CSV)."""
+    """Train a run and write its weights (the moving average), its metrics (JSON) and its history (CSV).
+
+    `events` is the folder of the history for TensorBoard.
+    """
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
     seed = derive_seed(chosen.seed, experiment, run)
     description = Description(run=run, model=chosen.model, path=chosen.path, loss=chosen.loss, seed=chosen.seed)
-    path, loss = path_for(chosen.path, data), LOSSES.bind(chosen.loss.name, **chosen.loss.options)
+    objective = objective_of(chosen, data)
     torch.manual_seed(derive_seed(seed, "weights"))
     network = new_network(chosen.model, data)
 
     fabric = new_fabric(chosen.training, gpus)
     fabric.launch()
-    fitted = fit(
-        fabric,
-        network,
-        FlowObjective(path, loss, chosen.training.time_end),
-        data.train,
-        data.validation,
-        chosen.training,
-        seed,
-        Checkpoints(checkpoints, fingerprint(description, chosen.training, tokens)),
-        on_checkpoint=lambda rows: write_history(history, rows),
-    )
+    with TensorBoardLog(events) as log:
+        fitted = fit(
+            fabric,
+            network,
+            objective,
+            data.train,
+            data.validation,
+            chosen.training,
+            seed,
+            Checkpoints(checkpoints, fingerprint(description, chosen.training, tokens)),
+            on_checkpoint=lambda rows: write_history(history, rows),
+            on_row=log.write,
+        )
     if fabric.is_global_zero:
         save_network(weights, fitted.network, description)
         write_history(history, fitted.history)

@@ -32,7 +32,7 @@ def tokens(config: Config, tmp_path: Path) -> Path:
 
 
 def train(config: Config, tokens: Path, folder: Path, gpus: int = 0) -> None:
-    files = {name: folder / name for name in ("checkpoints", "weights", "metrics", "history")}
+    files = {name: folder / name for name in ("checkpoints", "weights", "metrics", "history", "events")}
     train_run(config, "checkerboard", "metric", tokens=tokens, gpus=gpus, **files)
 
 
@@ -49,6 +49,18 @@ def test_training_writes_weights_that_know_what_they_are(config: Config, tokens:
     assert saved.description.path.options == {"lp": 2, "a": 1, "c": 3}
     assert not saved.network.training
     assert saved.network(torch.zeros(3, 2, dtype=torch.int64), torch.zeros(3)).shape == (3, 2, 9)
+
+
+def test_the_history_can_be_followed_in_tensorboard(config: Config, tokens: Path, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    train(config, tokens, tmp_path)
+    events = EventAccumulator(str(tmp_path / "events")).Reload()
+    history = pandas.read_csv(tmp_path / "history")
+    for name in ("loss", "validation_loss"):
+        rows = history.dropna(subset=[name])
+        assert [event.step for event in events.Scalars(name)] == rows["step"].tolist()
+        assert [event.value for event in events.Scalars(name)] == pytest.approx(rows[name].tolist(), rel=1e-6)
 
 
 def test_training_writes_metrics_history_and_provenance_and_clears_its_checkpoints(
