@@ -7,19 +7,33 @@ from pipeline.atomic import replacing
 from pipeline.config import Config
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
+from pipeline.parquet import read_table
 from pipeline.plugins import FIGURES
 from pipeline.provenance import write_provenance
+from pipeline.report.exhibit import Exhibit
 from pipeline.sampling.samples import SampleSet
 
 
-def make_figure(config: Config, experiment: str, *, samples: Sequence[Path], tokens: Path, output: Path) -> None:
-    """Write the figure of the samples of an experiment's runs and references."""
+def make_figure(
+    config: Config,
+    experiment: str,
+    *,
+    samples: Sequence[Path],
+    structures: Sequence[Path] = (),
+    relaxed: Sequence[Path] = (),
+    tokens: Path,
+    output: Path,
+) -> None:
+    """Write the figure of the samples of an experiment's runs and references; those of crystals have tables, too."""
     choice = config.experiments[experiment].figure
     if choice is None:
         raise KinoflowError(f"experiments.{experiment}.figure: none is set; name one of {', '.join(FIGURES.names())}")
-    sets = [SampleSet.load(path) for path in samples]
+    exhibits = [Exhibit(SampleSet.load(path)) for path in samples]
+    if structures:
+        tables = zip(exhibits, map(read_table, structures), map(read_table, relaxed), strict=True)
+        exhibits = [Exhibit(exhibit.samples, known, after) for exhibit, known, after in tables]
     options = FIGURES.options(choice.name, choice.options)
-    drawing = FIGURES.load(choice.name).draw(sets, TokenData.load(tokens), options)
+    drawing = FIGURES.load(choice.name).draw(exhibits, TokenData.load(tokens), options)
     with replacing(output) as temporary:
         drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=options.dpi)
-    write_provenance([output], {"figure": choice.model_dump()}, config.seed, [tokens, *samples])
+    write_provenance([output], {"figure": choice.model_dump()}, config.seed, [tokens, *samples, *structures, *relaxed])

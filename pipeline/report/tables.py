@@ -1,4 +1,4 @@
-"""The stage that makes an experiment's table: one row a run and reference, as CSV and Markdown."""
+"""The stage that makes an experiment's table: one row a run and reference, as CSV and Markdown, beside the paper's."""
 
 import csv
 import io
@@ -11,49 +11,67 @@ from pipeline.atomic import write_text
 from pipeline.config import REFERENCES, Config
 from pipeline.flow.errors import KinoflowError
 from pipeline.provenance import write_provenance
+from pipeline.report.markdown import markdown_table
+from pipeline.report.paper import rows_of_paper
 
 NOT_RUN = "not run"
+OURS, PAPER = "ours", "paper"
 Row = dict[str, Any]
 
 
 def make_table(config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path) -> None:
     """Write the table of an experiment's scores; a run without scores is shown as not run."""
-    found = {}
+    chosen, found = config.experiments[experiment], _read(scores)
+    names, paper = [*chosen.runs, *chosen.references], rows_of_paper(chosen.paper) if chosen.paper else []
+    conditions = list(dict.fromkeys(key for given, _ in found.values() for key in given))
+    metrics = list(dict.fromkeys(key for _, measured in found.values() for key in measured))
+    ours = [_row(name, found) for name in names]
+    if paper:
+        conditions.insert(1, "origin")
+        ours = [row | {"origin": OURS} for row in ours]
+    theirs = [{key: value for key, value in row.items() if key != "ours"} | {"origin": PAPER} for row in paper]
+    columns = [*(conditions or ["run"]), *metrics]
+    columns += [key for row in theirs for key in row if key not in columns]
+    write_text(table, as_csv([*ours, *theirs], list(dict.fromkeys(columns))))
+    write_text(markdown, markdown_table(ours, theirs, conditions, metrics) + differences(paper, found))
+    write_provenance([table, markdown], {"experiment": experiment, "runs": names}, config.seed, scores)
+
+
+def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Return the rows with all digits; what a row has not is empty, and "not run" if it has nothing."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([row.get(column, NOT_RUN if row.get("absent") else "") for column in columns])
+    return stream.getvalue()
+
+
+def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:
+    """Return a table of our figures minus the paper's, for the runs that have a row there; nothing without one."""
+    pairs = [(row, found[row["ours"]][1]) for row in paper if row.get("ours") in found]
+    rows = [
+        {"run": row["ours"]} | {key: ours[key] - value for key, value in row.items() if key in ours}
+        for row, ours in pairs
+    ]
+    if not rows:
+        return ""
+    keys = [key for key in rows[0] if key != "run"]
+    return f"\nOurs minus the paper's:\n\n{markdown_table(rows, [], ['run'], keys)}"
+
+
+def _read(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
+    """Return the conditions and metrics of the scored runs by name."""
+    found: dict[str, tuple[Row, Row]] = {}
     for path in scores:
         score = json.loads(path.read_text(encoding="utf-8"))
         run = score["conditions"]["run"]
         if run in found:
             raise KinoflowError(f"{path}: another file has the scores of run {run!r} already; give one of them")
-        found[run] = score["conditions"] | score["metrics"]
-    names = [*config.experiments[experiment].runs, *REFERENCES]
-    rows = [found.get(name, {"run": name}) | {"run": REFERENCES.get(name, name)} for name in names]
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    missing = [name not in found for name in names]
-    write_text(table, as_csv(rows, columns, missing))
-    write_text(markdown, as_markdown(rows, columns, missing))
-    write_provenance([table, markdown], {"experiment": experiment, "runs": names}, config.seed, scores)
+        found[run] = (score["conditions"], score["metrics"])
+    return found
 
 
-def as_csv(rows: Sequence[Row], columns: Sequence[str], missing: Sequence[bool]) -> str:
-    """Return the rows with all digits."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    for row, absent in zip(rows, missing, strict=True):
-        writer.writerow([row.get(column, NOT_RUN if absent else "") for column in columns])
-    return stream.getvalue()
-
-
-def as_markdown(rows: Sequence[Row], columns: Sequence[str], missing: Sequence[bool]) -> str:
-    """Return the rows with four significant digits."""
-    lines = [[column.replace("_", " ") for column in columns]]
-    for row, absent in zip(rows, missing, strict=True):
-        lines.append([_rounded(row.get(column, NOT_RUN if absent else "")) for column in columns])
-    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
-    lines.insert(1, ["-" * width for width in widths])
-    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in padded)
-
-
-def _rounded(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _row(name: str, found: dict[str, tuple[Row, Row]]) -> Row:
+    conditions, metrics = found.get(name, ({}, {}))
+    return conditions | metrics | {"run": REFERENCES.get(name, name)} | ({} if name in found else {"absent": True})

@@ -12,7 +12,7 @@ from torch import Tensor
 from pipeline.config import REFERENCES, Strict
 from pipeline.data.tokens import TokenData
 from pipeline.flow.vocabulary import NEVER_DATA
-from pipeline.sampling.samples import SampleSet
+from pipeline.report.exhibit import Exhibit
 
 if TYPE_CHECKING:  # every command reads the options of figures, few draw one
     from matplotlib.axes import Axes
@@ -28,12 +28,12 @@ class Options(Strict):
     dpi: int = Field(150, ge=1, description="dots per inch")
 
 
-def draw(samples: Sequence[SampleSet], data: TokenData, options: Options) -> Figure:
+def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figure:
     """Return the figure; tokens that are still masked lie in a strip along the right and the upper edge of a board."""
     from matplotlib.figure import Figure
 
-    runs = [group for group in samples if group.conditions["run"] not in REFERENCES]
-    references = [group for group in samples if group.conditions["run"] in REFERENCES]
+    runs = [exhibit.samples for exhibit in exhibits if exhibit.run not in REFERENCES]
+    references = [exhibit.samples for exhibit in exhibits if exhibit.run in REFERENCES]
     columns = max((len(run.times) for run in runs), default=0) or 1
     figure = Figure(figsize=(INCHES * (columns + 1.3), INCHES * len(runs) + 0.4), layout="constrained", dpi=options.dpi)
     left, right = figure.subfigures(1, 2, squeeze=False, width_ratios=[columns, 1.2])[0]

@@ -1,0 +1,25 @@
+"""What a figure is given of a run or reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pipeline.sampling.samples import SampleSet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """The samples of a run or reference; of crystals also what is known of each: a row a sample, or a relaxed one."""
+
+    samples: SampleSet
+    structures: pd.DataFrame | None = None
+    relaxed: pd.DataFrame | None = None
+
+    @property
+    def run(self) -> str:
+        """The name of the run or reference."""
+        return str(self.samples.conditions["run"])

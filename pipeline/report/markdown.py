@@ -1,0 +1,51 @@
+"""Tables in Markdown that can be read: rates with their intervals in one cell, what all rows share below the table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+Row = dict[str, Any]
+NOT_RUN = "not run"
+LOW, HIGH = "_low", "_high"
+
+
+def markdown_table(
+    ours: Sequence[Row], theirs: Sequence[Row], conditions: Sequence[str], metrics: Sequence[str]
+) -> str:
+    """Return rows with four significant digits; conditions that are the same in all rows of ours are said once, below.
+
+    `x_low` and `x_high` are shown as the interval of `x`. A row of ours with `absent` was not run.
+    """
+    shared = _shared(ours, conditions)
+    bounds = {key + suffix for key in metrics for suffix in (LOW, HIGH)}
+    columns = [key for key in [*conditions, *metrics] if key not in shared and key not in bounds]
+    columns = ["run", *(key for key in columns if key != "run")]
+    lines = [[column.replace("_", " ") for column in columns]]
+    lines += [[_cell(row, column) for column in columns] for row in [*ours, *theirs]]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
+    lines.insert(1, ["-" * width for width in widths])
+    padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+    table = "".join(f"| {' | '.join(cells)} |\n" for cells in padded)
+    notes = [f"{key.replace('_', ' ')}: {_rounded(value)}" for key, value in shared.items()]
+    return table + (f"\nAll rows{' of ours' if theirs else ''}: {'; '.join(notes)}.\n" if notes else "")
+
+
+def _shared(rows: Sequence[Row], conditions: Sequence[str]) -> Row:
+    """Return the conditions that have one value in all rows that have any, if there are several such rows."""
+    shared = {}
+    for key in conditions:
+        values = [row[key] for row in rows if key in row]
+        if key not in ("run", "origin") and len(values) > 1 and all(value == values[0] for value in values):
+            shared[key] = values[0]
+    return shared
+
+
+def _cell(row: Row, column: str) -> str:
+    if column not in row:
+        return NOT_RUN if row.get("absent") else ""
+    low, high = row.get(column + LOW), row.get(column + HIGH)
+    interval = f" [{_rounded(low)}, {_rounded(high)}]" if low is not None and high is not None else ""
+    return _rounded(row[column]) + interval
+
+
+def _rounded(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
