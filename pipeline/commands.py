@@ -13,15 +13,15 @@ from pipeline.flow.registry import did_you_mean
 def prepare(arguments: Namespace) -> None:
     from pipeline.data.prepare import prepare_data
 
-    prepare_data(_config(arguments), arguments.experiment, arguments.output)
+    prepare_data(config_of(arguments), arguments.experiment, arguments.output, arguments.rows)
 
 
 def train(arguments: Namespace) -> None:
     from pipeline.training.train import train_run
 
-    _check_files(arguments.tokens)
+    check_files(arguments.tokens)
     train_run(
-        _config(arguments),
+        config_of(arguments),
         arguments.experiment,
         arguments.run,
         tokens=arguments.tokens,
@@ -30,15 +30,16 @@ def train(arguments: Namespace) -> None:
         weights=arguments.weights,
         metrics=arguments.metrics,
         history=arguments.history,
+        events=arguments.events,
     )
 
 
 def sample(arguments: Namespace) -> None:
     from pipeline.sampling.generate import sample_run
 
-    _check_files(arguments.tokens, arguments.weights)
+    check_files(arguments.tokens, arguments.weights)
     sample_run(
-        _config(arguments),
+        config_of(arguments),
         arguments.experiment,
         arguments.run,
         tokens=arguments.tokens,
@@ -53,16 +54,16 @@ def sample(arguments: Namespace) -> None:
 def gather(arguments: Namespace) -> None:
     from pipeline.sampling.generate import gather_shards
 
-    _check_files(*arguments.shards)
+    check_files(*arguments.shards)
     gather_shards(arguments.shards, arguments.output)
 
 
 def reference(arguments: Namespace) -> None:
     from pipeline.sampling.references import draw_reference
 
-    _check_files(arguments.tokens)
+    check_files(arguments.tokens)
     draw_reference(
-        _config(arguments),
+        config_of(arguments),
         arguments.experiment,
         arguments.reference,
         tokens=arguments.tokens,
@@ -73,13 +74,18 @@ def reference(arguments: Namespace) -> None:
 def score(arguments: Namespace) -> None:
     from pipeline.metrics.score import score_samples
 
-    _check_files(arguments.samples, arguments.tokens, *([arguments.weights] if arguments.weights else []))
+    evidence = [arguments.structures, arguments.described, arguments.test]
+    if any(evidence) and not all(evidence):
+        raise KinoflowError("--structures, --described and --test: of crystals, give all three")
+    given = [arguments.weights, *evidence]
+    check_files(arguments.samples, arguments.tokens, *(path for path in given if path))
     score_samples(
-        _config(arguments),
+        config_of(arguments),
         arguments.experiment,
         samples=arguments.samples,
         tokens=arguments.tokens,
         weights=arguments.weights,
+        evidence=evidence if arguments.structures else None,
         output=arguments.output,
     )
 
@@ -87,9 +93,9 @@ def score(arguments: Namespace) -> None:
 def table(arguments: Namespace) -> None:
     from pipeline.report.tables import make_table
 
-    _check_files(*arguments.scores)
+    check_files(*arguments.scores)
     make_table(
-        _config(arguments),
+        config_of(arguments),
         arguments.experiment,
         scores=arguments.scores,
         table=arguments.csv,
@@ -100,11 +106,13 @@ def table(arguments: Namespace) -> None:
 def figure(arguments: Namespace) -> None:
     from pipeline.report.figure import make_figure
 
-    _check_files(arguments.tokens, *arguments.samples)
+    check_files(arguments.tokens, *arguments.samples, *arguments.structures, *arguments.relaxed)
     make_figure(
-        _config(arguments),
+        config_of(arguments),
         arguments.experiment,
         samples=arguments.samples,
+        structures=arguments.structures,
+        relaxed=arguments.relaxed,
         tokens=arguments.tokens,
         output=arguments.output,
     )
@@ -117,7 +125,8 @@ def fetch(arguments: Namespace) -> None:
     cache = arguments.cache or Path(settings.cache)
     mirror = arguments.mirror or (Path(settings.mirror) if settings.mirror else None)
     for name in arguments.names:
-        for path in fetch_by_name(name, cache, tuple(arguments.order or settings.order), mirror):
+        order = tuple(arguments.order or settings.order)
+        for path in fetch_by_name(name, cache, order, mirror, checksums=settings.checksums):
             print(path)
     if not arguments.names:
         for row in list_resources(cache):
@@ -142,7 +151,7 @@ def schema(arguments: Namespace) -> None:
         write_text(arguments.output, schema_text())
 
 
-def _config(arguments: Namespace) -> Config:
+def config_of(arguments: Namespace) -> Config:
     """Return the configuration, in which the experiment and the run that are asked for exist."""
     config = load_config(arguments.config, map(parse_setting, arguments.set))
     experiments = list(config.experiments)
@@ -155,7 +164,12 @@ def _config(arguments: Namespace) -> Config:
     return config
 
 
-def _check_files(*paths: Path) -> None:
+def check_files(*paths: Path) -> None:
     for path in paths:
         if not path.is_file():
             raise KinoflowError(f"{path}: no such file; make it with the command that writes it (see --help)")
+
+
+def results_folder(config: Config) -> Path:
+    """Return the folder of a scale's results."""
+    return Path(config.results) / config.scale

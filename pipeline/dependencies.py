@@ -1,4 +1,4 @@
-"""Which source files a stage is made of: the modules of this package that it imports, directly or not.
+"""Which files a stage is made of: the modules of this package that it imports, directly or not, and their tables.
 
 Snakemake sees a change of a shell command, not one of the package behind it. So these files are inputs of the rules: an
 edit of the sampler draws samples anew and trains nothing. Nothing is imported to find out.
@@ -25,7 +25,7 @@ WHOLE_FOLDERS = {"pipeline.flow.paths"}
 
 
 def files_of(*modules: str) -> list[Path]:
-    """Return the files of `modules` and of all they import from this package, sorted."""
+    """Return the files of `modules` and of all they import from this package, and data that they name, sorted."""
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
@@ -33,7 +33,8 @@ def files_of(*modules: str) -> list[Path]:
         if module not in found and module not in PLUMBING:
             found.add(module)
             waiting += _imports(module)
-    return sorted(file for file in map(_file, found) if file is not None)
+    code = [file for file in map(_file, found) if file is not None]
+    return sorted({*code, *(data for file in code for data in _data(file))})
 
 
 def constant_of(module: str, name: str, default: object) -> object:
@@ -53,6 +54,14 @@ def _file(module: str) -> Path | None:
 
 
 @cache  # a workflow asks for each of its jobs
+def _data(file: Path) -> tuple[Path, ...]:
+    """Return the JSON and YAML files in a module's folder, or below it, that the module names."""
+    texts = (node.value for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant))
+    names = {text for text in texts if isinstance(text, str) and text.endswith((".json", ".yaml")) and "/" not in text}
+    return tuple(found for name in sorted(names) for found in file.parent.rglob(name))
+
+
+@cache
 def _imports(module: str) -> tuple[str, ...]:
     file = _file(module)
     return tuple(_imports_in(module, file)) if file else ()

@@ -13,7 +13,10 @@ from typing import Any
 from pipeline import __version__
 from pipeline.atomic import write_json
 
-PACKAGES = ("torch", "numpy", "scipy", "pandas", "safetensors", "lightning-fabric", "snakemake")
+PACKAGES = (
+    *("torch", "numpy", "scipy", "pandas", "pyarrow", "safetensors", "lightning-fabric", "snakemake"),
+    *("chgnet", "ase", "pymatgen", "matminer", "smact"),
+)
 
 
 def sidecar_of(artefact: Path) -> Path:

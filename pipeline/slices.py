@@ -32,6 +32,25 @@ def sample_slice(config: Config, experiment: str, run: str) -> str:
     return _text(**chosen.model_dump(mode="json", include={"seed", "sampling"}, exclude=excluded))
 
 
+def describe_slice(config: Config, experiment: str) -> str:
+    """Return what the descriptions of crystals depend on besides the crystals."""
+    crystals = config.experiments[experiment].crystals
+    return _text(seconds=crystals.seconds if crystals else None)
+
+
+def relax_slice(config: Config, experiment: str) -> str:
+    """Return what relaxed crystals depend on besides the crystals."""
+    crystals = config.experiments[experiment].crystals
+    excluded = {"workers", "shards", "resources"}
+    return _text(relaxation=crystals.relaxation.model_dump(mode="json", exclude=excluded) if crystals else None)
+
+
+def hull_slice(config: Config, experiment: str) -> str:
+    """Return what the hull and the calibration of an experiment depend on besides its structures."""
+    crystals = config.experiments[experiment].crystals
+    return _text(crystals=crystals.model_dump(mode="json", include={"hull", "calibration"}) if crystals else None)
+
+
 def reference_slice(config: Config, experiment: str) -> str:
     """Return what the reference samples of an experiment depend on besides its tokens."""
     return _text(seed=config.seed, count=config.experiments[experiment].sampling.count)
@@ -45,7 +64,8 @@ def score_slice(config: Config, experiment: str) -> str:
 def report_slice(config: Config, experiment: str) -> str:
     """Return what the table and the figure of an experiment depend on besides scores and samples."""
     chosen = config.experiments[experiment]
-    return _text(runs=list(chosen.runs), figure=chosen.figure.model_dump(mode="json") if chosen.figure else None)
+    figure = chosen.figure.model_dump(mode="json") if chosen.figure else None
+    return _text(runs=list(chosen.runs), references=chosen.references, paper=chosen.paper, figure=figure)
 
 
 def _run(config: Config, experiment: str, run: str) -> Run:

@@ -20,6 +20,17 @@ COMMANDS = (
     "score",
     "table",
     "figure",
+    "decode",
+    "describe",
+    "relax",
+    "gather-relaxed",
+    "hull",
+    "calibrate",
+    "assess",
+    "generate-crystals",
+    "evaluate-crystals",
+    "dft-inputs",
+    "dft-collect",
     "fetch",
     "check",
     "schema",
@@ -40,9 +51,8 @@ def test_the_list_of_commands_is_complete(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert [line.split()[0] for line in shown.split("<command>\n")[1].splitlines() if line[4:5].strip()] == list(
-        COMMANDS
-    )
+    lines = shown.split("<command>\n")[1].splitlines()
+    assert [line.split()[0] for line in lines if line[4:5].strip()] == list(COMMANDS)
 
 
 def test_help_does_not_import_torch() -> None:
@@ -69,6 +79,11 @@ def test_check_prints_the_configuration_with_settings_and_defaults(
         (["prepare", "--experiment", "checkerbord", "--output", "x"], "did you mean 'checkerboard'"),
         (["gather", "--shards", "nowhere.safetensors", "--output", "x"], "nowhere.safetensors: no such file"),
         (["fetch", "mnits"], "mnist"),
+        (["evaluate-crystals", "nowhere", "--output", "x"], "nowhere"),
+        (["evaluate-crystals", "x", "--experiment", "checkerboard", "--output", "x"], "not one on crystals"),
+        (["generate-crystals", "--run", "mask_k0", "--formula", "NaCl", "--output", "x"], "did you mean 'mask_ko'"),
+        (["generate-crystals", "--run", "mask_ko", "--output", "x"], "give either --formula or --template"),
+        (["generate-crystals", "--run", "ar", "--formula", "NaCl", "--weights", "no", "--output", "x"], "no such file"),
     ],
 )
 def test_an_error_is_one_message_and_status_2(arguments: list[str], hint: str) -> None:
@@ -78,6 +93,12 @@ def test_an_error_is_one_message_and_status_2(arguments: list[str], hint: str) -
     assert result.stderr.startswith("error: ")
     assert "Traceback" not in result.stderr
     assert hint in result.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = f"{sys.executable} -m pipeline check | head -n 1; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "scale: demo\n", "")
 
 
 def test_an_unknown_run_is_refused(

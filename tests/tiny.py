@@ -1,5 +1,7 @@
-"""A configuration whose every stage takes a moment."""
+"""Configurations whose every stage takes a moment."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 TINY: dict[str, Any] = {
@@ -20,3 +22,43 @@ TINY: dict[str, Any] = {
         }
     },
 }
+
+# Of crystals: two runs on the user's own structures, which `write_salts` writes. The hull is given, so that nothing is
+# fetched.
+TINY_MATERIALS: dict[str, Any] = {
+    "data": {"name": "structures", "path": "salts.extxyz", "max_atoms": 4},
+    "model": {"name": "crystal_dit", "width": 16, "depth": 1, "heads": 2, "dropout": 0.1},
+    "training": {"steps": 30, "batch": 8, "learning_rate": 0.01, "validate_every": 30, "log_every": 10, "ema": 0.5},
+    "sampling": {"count": 3, "steps": 3, "block": 2, "temperature": 0.7},
+    "scoring": {"crystal_validity": {}, "crystal_coverage": {}, "crystal_distributions": {}, "crystal_stability": {}},
+    "figure": "crystals",
+    "paper": "tab:material_generation",
+    "crystals": {"relaxation": {"count": 1, "steps": 1}, "hull": "entries.json", "calibration": 2},
+    "runs": {
+        "ar": {
+            "path": None,
+            "model": {"name": "crystal_autoregressive", "width": 16, "depth": 1, "heads": 2, "dropout": 0.1},
+        },
+        "metric": {
+            "path": {"name": "metric", "lp": [2, 2, 2, 1, 1], "a": 2, "c": [100, 50, 10, 5, 1]},
+            "loss": "cross_entropy",
+        },
+    },
+}
+
+
+def write_salts(folder: Path) -> None:
+    """Write 40 alkali halides of two atoms as structures, and made-up energies of their elements and of NaCl."""
+    alkali, halogens = ("Li", "Na", "K", "Rb", "Cs"), ("F", "Cl", "Br", "I")
+    with (folder / "salts.extxyz").open("w") as stream:
+        for number, metal, halogen in ((n, a, b) for n in range(2) for a in alkali for b in halogens):
+            side = 2.8 + 0.2 * alkali.index(metal) + 0.3 * halogens.index(halogen) + 0.1 * number
+            cell = " ".join(f"{side if row == column else 0:.3f}" for row in range(3) for column in range(3))
+            stream.write(f'2\nLattice="{cell}" Properties=species:S:1:pos:R:3 pbc="T T T"\n')
+            stream.write(f"{metal} 0 0 0\n{halogen} {side / 2} {side / 2} {side / 2}\n")
+    entries = [
+        {"entry_id": name, "composition": {name: 1}, "energy": -2.0, "correction": 0.0} for name in (*alkali, *halogens)
+    ]
+    entries.append({"entry_id": "NaCl", "composition": {"Na": 1, "Cl": 1}, "energy": -8.0, "correction": 0.0})
+    modules = {"@module": "pymatgen.entries.computed_entries", "@class": "ComputedEntry"}
+    (folder / "entries.json").write_text(json.dumps([entry | modules for entry in entries]))

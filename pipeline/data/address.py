@@ -64,15 +64,15 @@ def _download(address: str, resource: Resource, target: Path, progress: bool) ->
             part.unlink()
         resumed = part.exists()
         # A process killed between the last byte and the renaming leaves a complete file.
-        if not (resumed and sha256_of(part) == resource.sha256):
+        if not (resumed and sha256_of(part) == resource.checksum):
             _transfer_with_retries(address, part, resource, progress)
         got = sha256_of(part)
-        if got == resource.sha256:
+        if got == resource.checksum:
             os.replace(part, target)
             return
         part.unlink()
         if not resumed:
-            raise DownloadError(f"{difference(resource.sha256, got)}; the download was deleted")
+            raise DownloadError(f"{difference(resource.checksum, got)}; the download was deleted")
         logger.warning("%s: the partial download did not fit the rest; starting anew", resource.key)
 
 

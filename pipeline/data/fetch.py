@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from pipeline.data.package import obtain_package
 from pipeline.data.request import Request
 from pipeline.data.resource import Resource
 from pipeline.data.verified import difference, remove_leftovers, sha256_of
+from pipeline.flow.registry import did_you_mean
 
 __all__ = ["SOURCES", "FetchError", "fetch", "fetch_by_name", "find", "list_resources"]
 
@@ -43,14 +44,14 @@ def fetch(
     fetch the same resource at once: one does the work.
     """
     _check_order(order)
-    target = resource.path(cache)
+    target, checksum = resource.path(cache), resource.checksum
     # Before the lock, so that a cache that is filled and read-only serves.
-    if _cached_fault(target, resource) == "":
+    if _cached_fault(target, checksum) == "":
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(target.with_name(f".{target.name}.lock"), f"fetching {resource.key}") as locked:
-            fault = _cached_fault(target, resource)
+            fault = _cached_fault(target, checksum)
             if fault == "":
                 return target
             if locked:
@@ -82,9 +83,21 @@ def fetch_by_name(
     order: Sequence[str] = SOURCES,
     mirror: Path | None = None,
     progress: bool = True,
+    checksums: Mapping[str, str] | None = None,
 ) -> list[Path]:
-    """Fetch the resources that ``find`` gives for a name, and return their paths."""
-    return [fetch(resource, cache, order, mirror, progress) for resource in find(name)]
+    """Fetch the resources that ``find`` gives for a name, and return their paths.
+
+    ``checksums`` are the user's own SHA-256 by key, for the files of which the catalogue has none.
+    """
+    given = dict(checksums or {})
+    for key in given:
+        if key not in CATALOGUE:
+            wanted = [name for name, resource in CATALOGUE.items() if resource.sha256 is None]
+            raise FetchError(f"data.checksums: no file {key!r} is in the catalogue; {did_you_mean(key, wanted)}")
+    return [
+        fetch(resource.with_checksum(given.get(resource.key)), cache, order, mirror, progress)
+        for resource in find(name)
+    ]
 
 
 def list_resources(cache: Path | None = None) -> list[dict[str, str]]:
@@ -118,14 +131,14 @@ def _check_order(order: Sequence[str]) -> None:
             raise FetchError(f"data.order: unknown kind of source {kind!r}; allowed are {allowed}")
 
 
-def _cached_fault(target: Path, resource: Resource) -> str | None:
+def _cached_fault(target: Path, checksum: str) -> str | None:
     """Empty when the cached file is right, None when there is none, else what is wrong with it."""
     if not target.exists():
         return None
     if not target.is_file():
         raise FetchError(f"{target} is not a file: remove it, or give data.cache another directory")
     got = sha256_of(target)
-    return "" if got == resource.sha256 else difference(resource.sha256, got)
+    return "" if got == checksum else difference(checksum, got)
 
 
 def _mirror_directory(mirror: Path | None) -> Path | None:
@@ -159,5 +172,5 @@ def _report(
         failure = failures.get(kind, SourceError(["not tried"], f"add {kind!r} to data.order to try it"))
         lines += [f"  {kind}: {reason}" for reason in failure.reasons]
         lines.append(f"    -> {failure.advice}")
-    lines.append(f"  by hand: put the file with SHA-256 {resource.sha256} at {target}")
+    lines.append(f"  by hand: put the file with SHA-256 {resource.checksum} at {target}")
     return "\n".join(lines)

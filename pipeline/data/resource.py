@@ -1,7 +1,7 @@
 """What a resource is: one file, its checksum, its origin, and the sources that can give it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
@@ -59,13 +59,15 @@ class Package:
 class Resource:
     """One file ``<name>/<file>`` with its SHA-256, its origin and licence, and where to get it.
 
+    ``sha256`` is None for a file that this project has never seen; it is only fetched once the user has given one.
+
     A mirror may always hold it under its own path ``<name>/<file>``; ``mirror`` lists further paths. So a filled cache
     is a mirror for another machine.
     """
 
     name: str
     file: str
-    sha256: str
+    sha256: str | None
     origin: str
     size: int | None = None
     embedded: tuple[Embedded, ...] = ()
@@ -78,7 +80,7 @@ class Resource:
         for part in (*self.name.split("/"), self.file):
             fix = "letters, digits, '.', '_' and '-', not starting with '.' or '-'"
             _require(bool(_SEGMENT.fullmatch(part)), where, "name or file", part, fix)
-        valid = bool(_SHA256.fullmatch(self.sha256))
+        valid = self.sha256 is None or bool(_SHA256.fullmatch(self.sha256))
         _require(valid, where, "sha256", self.sha256, "64 lower-case hexadecimal digits")
         _require(self.size is None or self.size >= 0, where, "size", self.size, "a number of bytes")
         for address in self.addresses:
@@ -91,6 +93,27 @@ class Resource:
     def key(self) -> str:
         """The name under which the catalogue lists the file, and its path in a cache or a mirror."""
         return f"{self.name}/{self.file}"
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256; an error with what to do if it is not known."""
+        if self.sha256 is None:
+            origins = " or ".join(self.addresses) or "its origin"
+            raise FetchError(
+                f"{self.key}: its SHA-256 is not known to this project, and nothing is used unchecked. Download it "
+                f"from {origins}, make sure that it is what it should be ({self.origin}), run `sha256sum {self.file}` "
+                f"and set data.checksums: {{{self.key}: <64 digits>}}"
+            )
+        return self.sha256
+
+    def with_checksum(self, sha256: str | None) -> "Resource":
+        """Return the resource with the checksum that a user gave, which must not contradict a known one."""
+        if sha256 is None:
+            return self
+        if self.sha256 is not None and sha256 != self.sha256:
+            known = f"the SHA-256 of {self.key} is known to be {self.sha256}"
+            raise FetchError(f"data.checksums: {known}, not {sha256}; remove the entry")
+        return replace(self, sha256=sha256)
 
     @property
     def mirror_paths(self) -> tuple[str, ...]:

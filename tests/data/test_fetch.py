@@ -239,7 +239,7 @@ def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path, make_re
     assert files_below(tmp_path / "cache") == ["group/file.bin"]
 
 
-@pytest.mark.parametrize("name, near", [("wikitext2", "wikitext-2"), ("minst", "mnist"), ("mp20", "mp20_part")])
+@pytest.mark.parametrize("name, near", [("wikitext2", "wikitext-2"), ("minst", "mnist"), ("mp20_prt", "mp20_part")])
 def test_unknown_name_gives_near_matches(tmp_path: Path, name: str, near: str) -> None:
     with pytest.raises(FetchError, match=rf"unknown resource '{name}': did you mean .*{near}"):
         fetch_by_name(name, tmp_path)

@@ -6,10 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from project import ROOT, Project
-from tiny import TINY
+from tiny import TINY, TINY_MATERIALS, write_salts
 
 README = (ROOT / "README.md").read_text()
 COMMANDS = [
@@ -17,8 +18,12 @@ COMMANDS = [
     for block in re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
     for line in block.splitlines()
 ]
-# Not as they stand: `make test` is what is running now, and there may be no SLURM to submit to.
-INSTEAD = {"make test": "make --dry-run test", "snakemake --profile slurm": "snakemake --profile slurm --dry-run"}
+# Not as they stand: `make test` is what is running now, and there may be no SLURM to submit to, and no network.
+INSTEAD = {
+    "make test": "make --dry-run test",
+    "snakemake --profile slurm": "snakemake --profile slurm --dry-run",
+    "dvc repro": "dvc repro report",
+}
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +34,12 @@ def small_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
             (project.folder / part).symlink_to(ROOT / part)
     experiment = TINY["experiments"]["checkerboard"]
     one_run = {"checkerboard": experiment | {"runs": {"metric": experiment["runs"]["metric"]}}}
+    masked = {"path": {"name": "mask", "scheduler": "kinetic_optimal"}, "loss": "cross_entropy"}
+    crystals = {"materials": TINY_MATERIALS | {"runs": {"mask_ko": masked}}}
+    write_salts(project.folder)
     for scale in ("demo", "small", "paper"):
-        content = yaml.safe_dump(TINY | {"scale": scale, "experiments": one_run})
+        experiments = one_run | (crystals if scale == "demo" else {})
+        content = yaml.safe_dump(TINY | {"scale": scale, "experiments": experiments})
         (project.folder / f"config/{scale}.yaml").write_text(content)
     assert project.run("git", "init", "--quiet").returncode == 0
     return project
@@ -60,6 +69,14 @@ def test_every_command_runs(small_project: Project) -> None:
     for file in ("tables/checkerboard.csv", "tables/checkerboard.md", "figures/checkerboard.png"):
         assert (small_project.folder / "results/small" / file).exists()
         assert (small_project.folder / "results/demo" / file).exists()
+
+
+def test_crystals_of_a_formula_have_exactly_its_elements(small_project: Project) -> None:
+    """Of what the commands above have left."""
+    made = pd.read_csv(small_project.folder / "crystals/NaCl/evaluated/structures.csv")
+    assert len(made) == 8
+    assert made["formula"].isin(["Na1Cl1", "Na2Cl2"]).all()
+    assert (small_project.folder / "results/demo/tables/materials.csv").exists()
 
 
 def test_every_file_that_the_readme_links_to_exists() -> None:

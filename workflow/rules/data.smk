@@ -21,7 +21,7 @@ rule fetch:
 
 rule prepare:
     input:
-        files=fetched_files,
+        files=data_files,
         code=prepare_code,
     output:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
@@ -39,3 +39,31 @@ rule prepare:
     shell:
         "python -m pipeline prepare --config {params.config} --experiment {wildcards.experiment} "
         "--output {output.tokens} > {log} 2>&1"
+
+
+ruleorder: prepare_crystals > prepare
+
+
+rule prepare_crystals:
+    input:
+        files=data_files,
+        code=prepare_code,
+    output:
+        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        rows=f"{RESULTS}/rows/{{experiment}}.parquet",
+    log:
+        f"{LOGS}/prepare/{{experiment}}.log",
+    wildcard_constraints:
+        experiment="|".join(CRYSTALS) or NONE,
+    conda:
+        "../../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=120,
+    params:
+        config=CONFIG_FILE,
+        settings=prepare_settings,
+    shell:
+        "python -m pipeline prepare --config {params.config} --experiment {wildcards.experiment} "
+        "--output {output.tokens} --rows {output.rows} > {log} 2>&1"

@@ -31,6 +31,8 @@ rule table:
 rule figure:
     input:
         samples=samples_of,
+        structures=structures_of,
+        relaxed=relaxed_of,
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
         code=figure_code,
     output:
@@ -47,6 +49,7 @@ rule figure:
     params:
         config=CONFIG_FILE,
         settings=report_settings,
+        tables=figure_flags,
     shell:
         "python -m pipeline figure --config {params.config} --experiment {wildcards.experiment} "
-        "--samples {input.samples} --tokens {input.tokens} --output {output.figure} > {log} 2>&1"
+        "--samples {input.samples} {params.tables} --tokens {input.tokens} --output {output.figure} > {log} 2>&1"

@@ -50,7 +50,7 @@ rule gather:
 rule reference:
     input:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        code=code("pipeline.sampling.references"),
+        code=reference_code,
     output:
         samples=f"{RESULTS}/samples/{{experiment}}/{{reference}}.safetensors",
     log:

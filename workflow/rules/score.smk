@@ -1,6 +1,7 @@
 # Scores of runs and references; a reference has no network.
 rule score:
     input:
+        unpack(evidence_of),
         samples=f"{RESULTS}/samples/{{experiment}}/{{run}}.safetensors",
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
         weights=f"{RESULTS}/models/{{experiment}}/{{run}}.safetensors",
@@ -20,13 +21,15 @@ rule score:
     params:
         config=CONFIG_FILE,
         settings=score_settings,
+        evidence=evidence_flags,
     shell:
         "python -m pipeline score --config {params.config} --experiment {wildcards.experiment} "
-        "--samples {input.samples} --tokens {input.tokens} --weights {input.weights} --output {output.scores} > {log} 2>&1"
+        "--samples {input.samples} --tokens {input.tokens} --weights {input.weights} {params.evidence} --output {output.scores} > {log} 2>&1"
 
 
 rule score_reference:
     input:
+        unpack(evidence_of),
         samples=f"{RESULTS}/samples/{{experiment}}/{{reference}}.safetensors",
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
         code=score_code,
@@ -43,6 +46,7 @@ rule score_reference:
     params:
         config=CONFIG_FILE,
         settings=score_settings,
+        evidence=evidence_flags,
     shell:
         "python -m pipeline score --config {params.config} --experiment {wildcards.experiment} "
-        "--samples {input.samples} --tokens {input.tokens} --output {output.scores} > {log} 2>&1"
+        "--samples {input.samples} --tokens {input.tokens} {params.evidence} --output {output.scores} > {log} 2>&1"

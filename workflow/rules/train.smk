@@ -22,7 +22,8 @@ rule train:
         config=CONFIG_FILE,
         settings=train_settings,
         checkpoints=f"{RESULTS}/checkpoints/{{experiment}}/{{run}}",
+        events=f"{RESULTS}/tensorboard/{{experiment}}/{{run}}",
     shell:
         "python -m pipeline train --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
-        "--tokens {input.tokens} --checkpoints {params.checkpoints} --gpus {resources.gpu} "
+        "--tokens {input.tokens} --checkpoints {params.checkpoints} --events {params.events} --gpus {resources.gpu} "
         "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"

@@ -1,0 +1,42 @@
+"""Arguments that several commands take."""
+
+import argparse
+from pathlib import Path
+
+
+def config_file(stage: argparse.ArgumentParser) -> None:
+    stage.add_argument("--config", type=Path, default=Path("config/demo.yaml"), help="YAML file (default: %(default)s)")
+    stage.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="values over those of the file, e.g. experiments.checkerboard.training.steps=100",
+    )
+
+
+def of_experiment(stage: argparse.ArgumentParser) -> None:
+    config_file(stage)
+    stage.add_argument("--experiment", required=True, help="name of the experiment in the configuration")
+
+
+def of_run(stage: argparse.ArgumentParser) -> None:
+    of_experiment(stage)
+    stage.add_argument("--run", required=True, help="name of the run in the experiment")
+
+
+def input_file(stage: argparse.ArgumentParser, flag: str, help_text: str) -> None:
+    stage.add_argument(flag, type=Path, required=True, help=help_text)
+
+
+output_file = input_file
+
+
+def gpu_count(stage: argparse.ArgumentParser) -> None:
+    stage.add_argument("--gpus", type=int, default=0, help="GPUs to use (default: 0, the CPU)")
+
+
+def shard_numbers(stage: argparse.ArgumentParser) -> None:
+    stage.add_argument("--shard", type=int, default=0, help="number of this shard, from 0 (default: 0)")
+    stage.add_argument("--shards", type=int, default=1, help="number of shards (default: 1)")

@@ -1,0 +1,138 @@
+"""The stage that puts together what is known of each structure: validity, energies, stability, whether it is new."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.atomic import replacing
+from pipeline.config import Config, Crystals
+from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.energies import formation_energy
+from pipeline.crystals.hull import Hull
+from pipeline.crystals.matching import match_crystals
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, crystals_of, records_of
+from pipeline.flow.errors import KinoflowError
+from pipeline.parquet import read_table, write_table
+from pipeline.provenance import write_provenance
+
+DESCRIBED = ("structural_valid", "composition_valid", "composition_valid_default")
+RELAXED = ("id", "reason", "converged", "steps", "energy_per_atom", "lengths", "angles", "numbers", "fractions")
+METASTABLE = 0.1  # eV/atom above the hull
+COLUMNS = {
+    "id": "str",
+    "reason": "str",
+    "formula": "str",
+    "atoms": "int64",
+    "elements": "int64",
+    "density": "float64",
+    **dict.fromkeys(DESCRIBED, "bool"),
+    "relaxed": "bool",
+    "converged": "bool",
+    "relax_reason": "str",
+    "steps": "int64",
+    "energy_per_atom": "float64",
+    "formation_energy": "float64",
+    "hull_energy": "float64",
+    "energy_above_hull": "float64",
+    "hull_reason": "str",
+    "stable": "bool",
+    "metastable": "bool",
+    "unique": "bool",
+    "novel": "bool",
+    "match_reason": "str",
+}
+OF_HULL = ("hull_energy", "energy_above_hull", "stable", "metastable")
+
+
+def assess(
+    config: Config, experiment: str, *, described: Path, relaxed: Path, hull: Path, rows: Path, output: Path, csv: Path
+) -> None:
+    """Write a row for each generated structure, as parquet and as CSV."""
+    settings = config.experiments[experiment].crystals or Crystals()
+    known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
+    train = crystals_of(known[(known["split"] == "train") & (known["reason"] == "")])
+    frame = assess_rows(
+        read_table(described, [*CRYSTAL_COLUMNS, "atoms", "elements", "density", *DESCRIBED]),
+        read_table(relaxed, RELAXED),
+        Hull.load(hull),
+        [crystal for crystal in train if crystal is not None],
+        workers=settings.workers,
+        seconds=settings.seconds,
+    )
+    write_table(output, frame)
+    write_csv(csv, frame)
+    write_provenance([output, csv], {"seconds": settings.seconds}, config.seed, [described, relaxed, hull, rows])
+
+
+def assess_rows(
+    described: pd.DataFrame,
+    relaxed: pd.DataFrame,
+    hull: Hull | None,
+    train: Sequence[Crystal] | None,
+    *,
+    workers: int,
+    seconds: float,
+) -> pd.DataFrame:
+    """Return the columns of :data:`COLUMNS`, but no stability without a hull, and no novelty without a training set.
+
+    Uniqueness and novelty are those of the relaxed structure if its relaxation converged, else of the generated one. A
+    structure that is not valid, or that could not be matched in time, is neither.
+    """
+    attempts = {row["id"]: row for row in records_of(relaxed)}
+    if unknown := sorted(set(attempts) - set(described["id"])):
+        raise KinoflowError(f"relaxed structures of another run, such as {unknown[0]!r}; relax those of this one")
+    rows, crystals = [], []
+    for row in records_of(described):
+        attempt = attempts.get(row["id"])
+        converged = attempt is not None and bool(attempt["converged"])
+        usable = bool(row["structural_valid"]) and not row["reason"]
+        crystals.append(crystal_of(attempt if attempt is not None and converged else row) if usable else None)
+        rows.append({name: row[name] for name in COLUMNS if name in row} | _energies(row, attempt, hull))
+    matches = match_crystals(crystals, train or [], workers=workers, seconds=seconds)
+    for row, match in zip(rows, matches, strict=True):
+        row |= {"unique": match.unique, "novel": match.novel, "match_reason": match.reason}
+    left_out = {*(OF_HULL if hull is None else ()), *(("novel",) if train is None else ())}
+    columns = {name: kind for name, kind in COLUMNS.items() if name not in left_out}
+    return pd.DataFrame(rows, columns=list(columns)).astype(columns)
+
+
+def write_csv(path: Path, frame: pd.DataFrame) -> None:
+    """Write a frame of scalars for reading."""
+    with replacing(path) as temporary:
+        frame.to_csv(temporary, index=False, float_format="%.6g")
+
+
+def _energies(row: Row, attempt: Row | None, hull: Hull | None) -> dict[str, Any]:
+    """Return what relaxation and hull say of a structure; what they do not say is NaN."""
+    values: dict[str, Any] = {
+        "relaxed": attempt is not None,
+        "converged": attempt is not None and bool(attempt["converged"]),
+        "relax_reason": attempt["reason"] if attempt is not None else "not attempted",
+        "steps": int(attempt["steps"]) if attempt is not None else 0,
+        "energy_per_atom": float(attempt["energy_per_atom"]) if attempt is not None else math.nan,
+        **dict.fromkeys(("formation_energy", "hull_energy", "energy_above_hull"), math.nan),
+        "hull_reason": "",
+        "stable": False,
+        "metastable": False,
+    }
+    if attempt is None or not math.isfinite(values["energy_per_atom"]):
+        return values
+    numbers = [int(number) for number in attempt["numbers"]]
+    formation, reason = formation_energy(numbers, values["energy_per_atom"])
+    values |= {"formation_energy": formation, "hull_reason": reason}
+    if hull is None or reason:
+        return values
+    composition = {z: numbers.count(z) for z in sorted(set(numbers))}
+    on_hull, reason = hull.energy(composition)
+    above = formation - on_hull
+    counts = bool(values["converged"]) and len(composition) >= 2  # NaN is neither below nor above
+    return values | {
+        "hull_energy": on_hull,
+        "energy_above_hull": above,
+        "hull_reason": reason,
+        "stable": counts and above < 0,
+        "metastable": counts and above <= METASTABLE,
+    }

@@ -1,0 +1,173 @@
+"""The stage that says how far CHGNet and the hull can be trusted: both against known energies of test structures."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.atomic import write_text
+from pipeline.config import Config
+from pipeline.crystals.chgnet import load_chgnet, static_energy
+from pipeline.crystals.crystal import Floats
+from pipeline.crystals.energies import formation_energy
+from pipeline.crystals.hull import DATA_SET, ELEMENT, PUBLISHED, Hull, shares_of
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
+from pipeline.crystals.workers import run_tasks
+from pipeline.flow.errors import KinoflowError
+from pipeline.parquet import read_table
+from pipeline.provenance import write_provenance
+from pipeline.seeds import derive_seed
+
+RESAMPLES = 2000
+NEARLY = 1e-6  # eV/atom; less is on the hull
+NEAR = 0.1  # eV/atom above the hull, to which a crystal is called metastable
+GROUND_STATE = "published ground state of the same formula (another polymorph would be lower than the structure)"
+COLUMNS = (
+    "compared",
+    "against",
+    "n",
+    "left_out",
+    "mean_absolute_error",
+    "interval_low",
+    "interval_high",
+    "median_absolute_error",
+    "bias",
+    "agree_at_0",
+    "agree_at_0.1",
+    "unit",
+)
+
+
+def calibrate(
+    config: Config,
+    experiment: str,
+    *,
+    rows: Path,
+    hull: Path,
+    csv: Path,
+    markdown: Path,
+    load: Callable[[], Any] = load_chgnet,
+) -> None:
+    """Write a table with a row a comparison, over structures drawn from the test split of a data set.
+
+    A data set that knows its energies is compared with those. One that does not is compared with the published
+    formation energy of the ground state of the same formula. `load` is what each worker gets its calculator from.
+    """
+    chosen = config.experiments[experiment].crystals
+    if chosen is None:
+        raise KinoflowError(f"experiments.{experiment}.crystals is null; calibration is for experiments on crystals")
+    seed = derive_seed(config.seed, experiment, "calibration")
+    known = Hull.load(hull)
+    drawn = draw_test_rows(rows, chosen.calibration, seed)
+    predicted = formation_energies(drawn, workers=chosen.workers, seconds=chosen.seconds, load=load)
+    actual = np.array([row["formation_energy"] for row in drawn], dtype=float)
+    if np.isfinite(actual).any():
+        against = "formation energies of the data set (DFT)"
+        table = [compare("formation energy by CHGNet", against, predicted, actual, seed)]
+        table += list(compare_hulls(known, drawn, actual, seed))
+    else:
+        lowest = ground_states(known)
+        actual = np.array([lowest.get(shares_of(_composition(row)), math.nan) for row in drawn])
+        table = [compare("formation energy by CHGNet", GROUND_STATE, predicted, actual, seed)]
+    write_text(csv, pd.DataFrame(table, columns=list(COLUMNS)).to_csv(index=False))
+    write_text(markdown, as_markdown(table))
+    settings = {"calibration": chosen.calibration, "seconds": chosen.seconds}
+    write_provenance([csv, markdown], settings, config.seed, [rows, hull])
+
+
+def as_markdown(table: Sequence[Row]) -> str:
+    """Return the rows with three digits, and the interval of the mean absolute error beside it."""
+    names = [name for name in COLUMNS if not name.startswith("interval") and name != "unit"]
+    lines = [[name.replace("_", " ") for name in names], ["---"] * len(names)]
+    for row in table:
+        cells = [f"{row[name]:.3g}" if isinstance(row.get(name), float) else str(row.get(name, "")) for name in names]
+        if "interval_low" in row:
+            cells[names.index("mean_absolute_error")] += f" [{row['interval_low']:.3g}, {row['interval_high']:.3g}]"
+        lines.append(cells)
+    note = "Energies in eV/atom, with the 95 % interval of the mean; left out: structures without one of the energies."
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines) + f"\n{note}\n"
+
+
+def draw_test_rows(rows: Path, count: int, seed: int) -> list[Row]:
+    """Return up to `count` usable rows of the test split, drawn without replacement, in their order."""
+    frame = read_table(rows, [*CRYSTAL_COLUMNS, "split", "formation_energy", "energy_above_hull"])
+    usable = frame[(frame["split"] == "test") & (frame["reason"] == "")]
+    places = np.random.default_rng(seed).permutation(len(usable))[:count]
+    return records_of(usable.iloc[np.sort(places)])
+
+
+def formation_energies(rows: Sequence[Row], *, workers: int, seconds: float, load: Callable[[], Any]) -> Floats:
+    """Return the formation energies in eV/atom that a calculator gives the crystals as they are; NaN where it fails."""
+    crystals = [crystal_of(row) for row in rows]
+    options: dict[str, Any] = {"workers": workers, "seconds": seconds, "label": "calibrating", "initialise": load}
+    energies = np.full(len(rows), math.nan)
+    for position, outcome in run_tasks(static_energy, crystals, **options):
+        if outcome.value is not None:
+            energies[position], _ = formation_energy(rows[position]["numbers"], outcome.value)
+    return energies
+
+
+def compare_hulls(hull: Hull, rows: Sequence[Row], formed: Floats, seed: int) -> Iterable[Row]:
+    """Yield a comparison of energies above hulls with the data set's own, all of the data set's formation energies.
+
+    A row's own point is part of the hull, and gives back what it was made from. So there is also a comparison with the
+    published energies alone, and one in which no row counts at its own composition.
+    """
+    against = "energies above the hull of the data set (Materials Project)"
+    theirs = np.array([row["energy_above_hull"] for row in rows], dtype=float)
+    if DATA_SET not in hull.origins:
+        kinds = {"energy above the hull of computed entries": (hull, "")}
+    else:
+        kinds = {
+            "energy above the hull of published energies": (hull.of({ELEMENT, PUBLISHED}), ""),
+            "energy above the hull, no row's own point counted": (hull, DATA_SET),
+            "energy above the hull, as used": (hull, ""),
+        }
+    for name, (chosen, left_out) in kinds.items():
+        on_hull = np.array([chosen.energy(_composition(row), left_out)[0] for row in rows], dtype=float)
+        ours = formed - on_hull
+        yield compare(name, against, ours, theirs, seed) | agreement(ours, theirs)
+
+
+def compare(name: str, against: str, values: Floats, references: Floats, seed: int) -> Row:
+    """Return the errors of values, and the 95 % interval of their mean by the bootstrap; NaN values are left out."""
+    differences = (values - references)[np.isfinite(values) & np.isfinite(references)]
+    row: Row = {"compared": name, "against": against, "n": len(differences), "unit": "eV/atom"}
+    row["left_out"] = len(values) - len(differences)
+    if not len(differences):
+        return row
+    errors = np.abs(differences)
+    resampled = np.random.default_rng(seed).choice(errors, (RESAMPLES, len(errors))).mean(axis=1)
+    low, high = np.quantile(resampled, (0.025, 0.975))
+    return row | {
+        "mean_absolute_error": float(errors.mean()),
+        "interval_low": float(low),
+        "interval_high": float(high),
+        "median_absolute_error": float(np.median(errors)),
+        "bias": float(differences.mean()),
+    }
+
+
+def agreement(ours: Floats, theirs: Floats) -> Row:
+    """Return for which share of the structures both say that they are on the hull, or near it, or both say not."""
+    both = np.isfinite(ours) & np.isfinite(theirs)
+    if not both.any():
+        return {}
+    limits = {"agree_at_0": NEARLY, "agree_at_0.1": NEAR + NEARLY}
+    return {name: float(((ours[both] <= limit) == (theirs[both] <= limit)).mean()) for name, limit in limits.items()}
+
+
+def ground_states(hull: Hull) -> dict[tuple[tuple[int, float], ...], float]:
+    """Return the lowest known formation energy in eV/atom at each composition."""
+    lowest: dict[tuple[tuple[int, float], ...], float] = {}
+    for point in hull.points:
+        lowest[point.shares] = min(point.energy, lowest.get(point.shares, point.energy))
+    return lowest
+
+
+def _composition(row: Row) -> dict[int, float]:
+    numbers = [int(number) for number in row["numbers"]]
+    return {z: float(numbers.count(z)) for z in set(numbers)}

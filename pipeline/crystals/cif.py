@@ -1,0 +1,107 @@
+"""Crystals in the text of CIF files.
+
+Plain files in P 1, as pymatgen writes them and benchmark data have them, are read directly, some thirty times faster;
+everything else goes through pymatgen. Both give the same crystals, up to the order of the atoms: coordinates within
+1e-4 of 1/3 and 2/3 become those, and atoms are put into the cell. Deuterium and tritium are read as hydrogen: their
+chemistry is the same, and so are their energies in density-functional theory.
+"""
+
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.crystals.crystal import Crystal, Floats
+from pipeline.crystals.elements import NUMBERS
+
+if TYPE_CHECKING:
+    from pymatgen.core import Structure
+
+_NUMBER = r"[-+]?\d+(?:\.\d*)?"
+_CELL = "".join(rf"_cell_{name} +({_NUMBER}) *\n" for name in ("length_a", "length_b", "length_c"))
+_CELL += "".join(rf"_cell_angle_{name} +({_NUMBER}) *\n" for name in ("alpha", "beta", "gamma"))
+_PLAIN = re.compile(
+    r"\s*(?:#[^\n]*\n)*data_\S*\n"
+    r"_symmetry_space_group_name_H-M +'P 1'\n" + _CELL + r"_symmetry_Int_Tables_number +1\n"
+    r"(?:_chemical_formula_structural +[^\n]+\n)?(?:_chemical_formula_sum +[^\n]+\n)?"
+    r"(?:_cell_volume +\S+\n)?(?:_cell_formula_units_Z +\d+\n)?"
+    r"loop_\n +_symmetry_equiv_pos_site_id\n +_symmetry_equiv_pos_as_xyz\n +1 +'x, y, z'\n"
+    r"loop_\n +_atom_site_type_symbol\n +_atom_site_label\n +_atom_site_symmetry_multiplicity\n"
+    r" +_atom_site_fract_x\n +_atom_site_fract_y\n +_atom_site_fract_z\n +_atom_site_occupancy\n"
+    rf"((?: +[A-Z][a-z]? +\w+ +1(?: +{_NUMBER}){{3}} +1(?:\.0*)? *\n)+)\s*"
+)
+_THIRDS = (1 / 3, 2 / 3)
+_TOLERANCE = 1e-4
+_ONE_SITE = 1e-3  # atoms this close may be one site to pymatgen, which has to decide
+
+
+def crystals_in_cif(text: str, id: str) -> list[Crystal | str]:
+    """Return what a CIF file holds, for each of its structures a crystal or the reason why it cannot be used."""
+    text = text.replace("\r\n", "\n")
+    plain = _plain_crystal(text if text.endswith("\n") else f"{text}\n", id)
+    return [plain] if plain is not None else _crystals_by_pymatgen(text, id)
+
+
+def crystal_of_structure(structure: "Structure", id: str) -> Crystal | str:
+    """Return the crystal of a structure of pymatgen, or the reason why it cannot be used."""
+    from pymatgen.core import DummySpecies
+
+    if not structure.is_ordered:
+        return "partial occupancies"
+    if any(isinstance(site.specie, DummySpecies) for site in structure):
+        return "a species that is no element"
+    return Crystal.of(id, structure)
+
+
+def _plain_crystal(text: str, id: str) -> Crystal | None:
+    """Return the crystal of a plain file in P 1; None for all other files."""
+    match = _PLAIN.fullmatch(text)
+    if match is None:
+        return None
+    atoms = [line.split() for line in match[7].splitlines()]
+    if any(atom[0] not in NUMBERS for atom in atoms):
+        return None
+    cell = np.array([float(match[group]) for group in range(1, 7)])
+    numbers = np.array([NUMBERS[atom[0]] for atom in atoms], dtype=np.int64)
+    fractions = np.array([[float(value) for value in atom[3:6]] for atom in atoms])
+    for third in _THIRDS:
+        fractions[np.abs(fractions / third - 1) <= _TOLERANCE] = third
+    fractions %= 1.0
+    return None if _share_a_site(fractions) else Crystal(id, cell[:3], cell[3:], numbers, fractions)
+
+
+def _share_a_site(fractions: Floats) -> bool:
+    apart = fractions[:, None] - fractions
+    near = (np.abs(apart - np.rint(apart)) < _ONE_SITE).all(-1)
+    return int(near.sum()) > len(fractions)
+
+
+def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
+    from pymatgen.io.cif import CifParser
+
+    results: list[Crystal | str] = []
+    for block in _blocks(text):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                structures = CifParser.from_str(block, check_cif=False).parse_structures(
+                    primitive=False, on_error="raise"
+                )
+        # The parser meets whatever users have with whatever Python raises; the reason is reported with the row.
+        except Exception as error:
+            results.append(f"does not parse: {_first_line(error)}")
+        else:
+            results += [crystal_of_structure(structure, id) for structure in structures]
+    return results or ["does not parse: no data block with atoms"]
+
+
+def _blocks(text: str) -> list[str]:
+    """Return the data blocks with atoms; each is parsed for itself, so that a bad one does not take others along."""
+    blocks = [f"data_{block}" for block in re.split(r"^\s*data_", f"\n{text}", flags=re.MULTILINE)[1:]]
+    return [block for block in blocks if "_atom_site_" in block]
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line and not line.startswith("No structure parsed")]
+    return (lines or [type(error).__name__])[0][:200]

@@ -1,0 +1,181 @@
+"""What data sets of crystals share: options, splits, Niggli cells, rows with reasons, and tokens.
+
+A data set of crystals is a file in `pipeline/data` that has, besides what every data set has, `CRYSTALS = True`,
+`read(options, seed, cache)`, the rows of all its structures, and `tokens(rows, options)`. Rows are a crystal frame with
+`split`, `formation_energy`, `energy_above_hull` (eV/atom, NaN: unknown) and `niggli`: whether the cell is reduced.
+"""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from pipeline.config import Strict
+from pipeline.crystals import tokens as crystal_tokens
+from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.reading import COLUMNS, read_structures
+from pipeline.crystals.table import Row, crystal_of, frame_of, records_of, row_of
+from pipeline.data.tokens import SPLITS, TokenData
+from pipeline.flow.errors import KinoflowError
+from pipeline.flow.vocabulary import Vocabulary
+from pipeline.progress import Progress
+from pipeline.seeds import derive_seed
+
+__all__ = [
+    "CrystalOptions",
+    "distances",
+    "read_splits",
+    "rows_of",
+    "shuffle",
+    "split_at_random",
+    "tokens_of",
+    "vocabulary",
+]
+
+ROW_COLUMNS = COLUMNS | {"split": "str", "niggli": "bool"}
+SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+_LIMIT = "use at most so many structures, drawn at random; null: all"
+
+
+class CrystalOptions(Strict):
+    """How crystals become tokens, and how many of them are used."""
+
+    max_atoms: int = Field(20, ge=1, description="structures with more atoms are left out")
+    rounding: crystal_tokens.Rounding = Field("nearest", description="how numbers become tokens")
+    niggli: bool = Field(True, description="reduce every cell to its Niggli cell")
+    train: int | None = Field(None, ge=1, description=f"structures to train on: {_LIMIT}")
+    validation: int | None = Field(None, ge=1, description=f"structures for the validation loss: {_LIMIT}")
+    test: int | None = Field(None, ge=1, description=f"structures that samples are compared with: {_LIMIT}")
+
+
+def vocabulary(options: CrystalOptions) -> Vocabulary:
+    """Return the vocabulary of 878 tokens."""
+    return crystal_tokens.vocabulary()
+
+
+def distances(options: CrystalOptions) -> Tensor:
+    """Return the distances between tokens that metric paths go by."""
+    return crystal_tokens.base_distances()
+
+
+def shuffle(tokens: Tensor, generator: torch.Generator) -> Tensor:
+    """Return tokens [N, D] with the atoms of each crystal in another order: the same crystals."""
+    return crystal_tokens.shuffle_atoms(tokens, generator)
+
+
+def read_splits(files: Mapping[str, Path]) -> pd.DataFrame:
+    """Read a file of structures for each split; an id that several have gets the name of its split."""
+    frame = pd.concat([read_structures(path).assign(split=split) for split, path in files.items()], ignore_index=True)
+    shared = frame["id"].duplicated(keep=False)
+    return frame.assign(id=frame["id"].where(~shared, frame["split"] + "/" + frame["id"]))
+
+
+def split_at_random(frame: pd.DataFrame, seed: int, shares: Mapping[str, float]) -> pd.DataFrame:
+    """Return the frame with a split for every row, in the given shares, drawn with a seed."""
+    order = np.random.default_rng(derive_seed(seed, "split")).permutation(len(frame))
+    ends = np.rint(np.cumsum(list(shares.values())) / sum(shares.values()) * len(frame)).astype(int)
+    splits = np.empty(len(frame), dtype=object)
+    for split, begin, end in zip(shares, [0, *ends[:-1]], ends, strict=True):
+        splits[order[begin:end]] = split
+    return frame.assign(split=splits)
+
+
+def rows_of(frame: pd.DataFrame, options: CrystalOptions, seed: int) -> pd.DataFrame:
+    """Return structures as they are used, Niggli-reduced, a reason for each rejected, and print how many these are.
+
+    If a split is limited, its structures are taken in a random order until there are enough that can be used; those
+    that were rejected on the way are listed, the rest is left out.
+    """
+    rows: list[Row] = []
+    for split in SPLITS:
+        records = records_of(frame[frame["split"] == split])
+        limit = getattr(options, split)
+        order = np.arange(len(records))
+        if limit is not None:
+            np.random.default_rng(derive_seed(seed, "limit", split)).shuffle(order)
+        rows += _taken(records, order, limit, options, split)
+    taken = frame_of(rows, ROW_COLUMNS)
+    print(summary_of(taken), flush=True)
+    return taken
+
+
+def tokens_of(name: str, rows: pd.DataFrame, options: CrystalOptions) -> TokenData:
+    """Return the tokens of the rows that can be used."""
+    splits: dict[str, Tensor] = {}
+    for split in SPLITS:
+        chosen = rows[rows["split"] == split]
+        crystals = [crystal_of(row) for row in records_of(chosen[chosen["reason"] == ""])]
+        if not crystals:
+            rejected = f"{len(chosen)} structures, all of them rejected" if len(chosen) else "no structures at all"
+            why = "".join(f"\n  {count} x {reason}" for reason, count in rejections(chosen).items())
+            raise KinoflowError(f"{name}: nothing in the split {split!r}: {rejected}; give more or other data{why}")
+        encoded = [
+            crystal_tokens.encode(crystal, options.rounding, options.max_atoms) for crystal in crystals if crystal
+        ]
+        splits[split] = torch.from_numpy(np.stack(encoded))
+    origin = {"name": name} | options.model_dump()
+    return TokenData(**splits, vocabulary=vocabulary(options), origin=origin, distances=distances(options))
+
+
+def summary_of(rows: pd.DataFrame) -> str:
+    """Return lines that say for each split how many structures were used, and how many rejected for which reason."""
+    lines = []
+    for split in SPLITS:
+        chosen = rows[rows["split"] == split]
+        rejected = rejections(chosen)
+        usable = len(chosen) - sum(rejected.values())
+        lines.append(f"{split}: {usable} structures, {sum(rejected.values())} rejected")
+        lines += [f"  {count} x {reason}" for reason, count in rejected.items()]
+    return "\n".join(lines)
+
+
+def rejections(rows: pd.DataFrame) -> dict[str, int]:
+    """Return how many rows were rejected for each reason; what follows a colon is about one structure only."""
+    counts = rows["reason"][rows["reason"] != ""].str.split(":").str[0].value_counts()
+    return {str(reason): int(count) for reason, count in counts.items()}
+
+
+def _taken(
+    records: list[Row], order: np.ndarray[Any, Any], limit: int | None, options: CrystalOptions, split: str
+) -> list[Row]:
+    """Return the rows of one split in their order."""
+    taken: dict[int, Row] = {}
+    usable, enough = 0, len(records) if limit is None else min(limit, len(records))
+    with Progress(f"cells of {split}", max(enough, 1), unit="structure") as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pymatgen
+        for place in order.tolist():
+            if usable == enough:
+                break
+            taken[place] = _row(records[place], options)
+            usable += taken[place]["reason"] == ""
+            progress.advance(usable if limit is not None else len(taken))
+    return [taken[place] for place in sorted(taken)]
+
+
+def _row(record: Row, options: CrystalOptions) -> Row:
+    """Return the row of a structure, in its Niggli cell, rejected if it cannot be written as tokens."""
+    crystal = crystal_of(record)
+    if record["reason"] or crystal is None:
+        return record | {"niggli": False}
+    small = len(crystal.numbers) <= options.max_atoms
+    reduced = _reduced(crystal) if options.niggli and small else None
+    crystal, reason = reduced or crystal, ""
+    try:
+        crystal_tokens.encode(crystal, options.rounding, options.max_atoms)
+    except crystal_tokens.EncodingError as error:
+        reason = error.reason
+    return record | row_of(crystal) | {"reason": reason, "niggli": reduced is not None}
+
+
+def _reduced(crystal: Crystal) -> Crystal | None:
+    """Return the crystal in its Niggli cell; None if the reduction finds none, and then the cell is kept as it is."""
+    try:
+        return Crystal.of(crystal.id, crystal.structure().get_reduced_structure("niggli"))
+    except ValueError:
+        return None

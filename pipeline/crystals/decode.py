@@ -1,0 +1,55 @@
+"""The stage that turns samples into crystals: a table with one row a sample, and files for other programs."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.config import Config
+from pipeline.crystals.export import write_cif_zip, write_extxyz
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, frame_of, rejected_row, row_of
+from pipeline.crystals.tokens import decode
+from pipeline.flow.errors import KinoflowError
+from pipeline.parquet import write_table
+from pipeline.plugins import DATASETS
+from pipeline.provenance import write_provenance
+from pipeline.sampling.samples import SampleSet
+
+
+def decode_samples(config: Config, experiment: str, *, samples: Path, table: Path, extxyz: Path, cifs: Path) -> None:
+    """Write the crystals of samples; a sample that is none has a reason in the table and is in no other file."""
+    name = config.experiments[experiment].data.name
+    if not getattr(DATASETS.load(name), "CRYSTALS", False):
+        raise KinoflowError(f"experiments.{experiment}.data: {name!r} is not a data set of crystals; nothing to decode")
+    write_crystals(SampleSet.load(samples), table, extxyz, cifs, {"samples": samples.name}, config.seed, [samples])
+
+
+def write_crystals(
+    samples: SampleSet,
+    table: Path,
+    extxyz: Path,
+    cifs: Path,
+    settings: Mapping[str, Any],
+    seed: int,
+    inputs: Sequence[Path],
+) -> pd.DataFrame:
+    """Write and return the crystals of samples, with the settings, seed and inputs as their provenance."""
+    frame = frame_of(_rows(samples), CRYSTAL_COLUMNS)
+    write_table(table, frame)
+    write_extxyz(extxyz, frame)
+    write_cif_zip(cifs, frame)
+    write_provenance([table, extxyz, cifs], settings, seed, inputs)
+    return frame
+
+
+def _rows(drawn: SampleSet) -> list[Row]:
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pymatgen has a remark on every noble gas
+        for number, tokens in enumerate(drawn.tokens.numpy(), start=1):
+            id = f"{drawn.conditions['run']}-{number:06d}"
+            crystal = decode(tokens, id)
+            rows.append(rejected_row(id, crystal) if isinstance(crystal, str) else row_of(crystal))
+    return rows

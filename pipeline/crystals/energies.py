@@ -1,0 +1,39 @@
+"""Formation energies from the energies of crystals and of the elements."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+ELEMENTS = Path(__file__).parent / "reference" / "elemental_energies.json"
+
+
+def formation_energy(numbers: Sequence[int], energy_per_atom: float) -> tuple[float, str]:
+    """Return the formation energy in eV/atom of atoms Z, or NaN and the reason why there is none.
+
+    E_f = E - sum_Z x_Z E_Z, with the shares x_Z of the elements and their reference energies E_Z. Energies are those of
+    the Materials Project (PBE and PBE+U, corrected), which is what CHGNet predicts.
+    """
+    references, counts = elemental_energies(), Counter(int(number) for number in numbers)
+    if unknown := sorted(set(counts) - set(references)):
+        return math.nan, f"no elemental reference for {symbols_of(unknown)}"
+    if not counts:
+        return math.nan, "no atoms"
+    mean = sum(count * references[number] for number, count in counts.items()) / sum(counts.values())
+    return float(energy_per_atom) - mean, ""
+
+
+@cache
+def elemental_energies() -> dict[int, float]:
+    """Return the reference energy in eV/atom of each Z."""
+    record = json.loads(ELEMENTS.read_text(encoding="utf-8"))
+    return {int(number): energy for number, energy in record["energies"].items()}
+
+
+def symbols_of(numbers: Sequence[int]) -> str:
+    """Return the symbols of atomic numbers, such as `Np, Pu`."""
+    from pymatgen.core import Element
+
+    return ", ".join(str(Element.from_Z(number).symbol) for number in numbers)

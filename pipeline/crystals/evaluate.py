@@ -1,0 +1,157 @@
+"""The evaluation of crystals from anywhere: from files of structures to a table of structures and scores.
+
+It is the chain of the workflow in one call. Every structure that is read has one row, with values or with the reason
+why there are none.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.atomic import write_json
+from pipeline.config import Config, Crystals
+from pipeline.crystals.assess import assess_rows, write_csv
+from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.describe import describe_rows
+from pipeline.crystals.evidence import CrystalEvidence
+from pipeline.crystals.export import write_extxyz
+from pipeline.crystals.hull import FILES, Hull, build_hull, elements_of, published_points
+from pipeline.crystals.reading import read_structures
+from pipeline.crystals.relaxation import relax_shard
+from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
+from pipeline.data.errors import FetchError
+from pipeline.data.fetch import fetch_by_name
+from pipeline.parquet import read_table, write_table
+from pipeline.plugins import METRICS
+from pipeline.provenance import file_hash, sidecar_of, write_provenance
+from pipeline.seeds import derive_seed
+
+OF_CRYSTALS = ("crystal_validity", "crystal_coverage", "crystal_distributions", "crystal_stability")
+SHOWN = ("id", "formula", "structural_valid", "composition_valid", "converged", "energy_above_hull", "unique", "novel")
+SHOWN_ROWS = 30
+
+
+def evaluate(
+    config: Config,
+    experiment: str,
+    *,
+    path: Path,
+    relaxed: int | None,
+    rows: Path | None,
+    hull: Path | None,
+    output: Path,
+) -> dict[str, float]:
+    """Write and print what is known of the structures in a file or folder, and return their scores.
+
+    `relaxed` structures are relaxed, from the first on, or all of them. `rows` are the structures of a data set in its
+    splits; without them there is no coverage, no Wasserstein distance and no novelty. Without `hull`, one is built; if
+    its energies cannot be fetched, there is no stability. The folder gets structures.csv and .parquet, scores.json, the
+    relaxed structures as relaxed.parquet and .extxyz, and described.parquet.
+    """
+    settings = config.experiments[experiment].crystals or Crystals()
+    structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
+    references = _hull(config, experiment, settings, rows, hull, output / "hull.parquet")
+    train, test = _references(config, experiment, settings, rows)
+    described = describe_rows(structures, settings.workers, settings.seconds)
+    after = _relax(config, experiment, described, len(described) if relaxed is None else relaxed, output)
+    assessed = assess_rows(described, after, references, train, workers=settings.workers, seconds=settings.seconds)
+    scores = _scores(config, experiment, CrystalEvidence(assessed, described, test))
+    files = {name: output / name for name in ("structures.parquet", "structures.csv", "relaxed.extxyz", "scores.json")}
+    write_table(files["structures.parquet"], assessed)
+    write_csv(files["structures.csv"], assessed)
+    write_extxyz(files["relaxed.extxyz"], after)
+    conditions = {"path": str(path), "n": len(assessed), "hull": references.description if references else None}
+    write_json(files["scores.json"], {"conditions": conditions, "metrics": scores})
+    inputs = [file for file in (path, rows, hull) if file is not None and file.is_file()]
+    write_provenance(files.values(), {"relaxed": relaxed, "crystals": settings.model_dump()}, config.seed, inputs)
+    _show(assessed, scores, output)
+    return scores
+
+
+def _relax(config: Config, experiment: str, described: pd.DataFrame, count: int, output: Path) -> pd.DataFrame:
+    """Return the relaxed structures of the first `count`; a call that was stopped goes on where it was."""
+    chosen = config.experiments[experiment]
+    settings = chosen.crystals or Crystals()
+    settings = settings.model_copy(update={"relaxation": settings.relaxation.model_copy(update={"count": count})})
+    chosen = chosen.model_copy(update={"crystals": settings})
+    changed = config.model_copy(update={"experiments": {**config.experiments, experiment: chosen}})
+    crystals, table = output / "described.parquet", output / "relaxed.parquet"
+    write_table(crystals, described)
+    relax_shard(changed, experiment, crystals=crystals, shard=0, shards=1, journal=output / "journal", output=table)
+    return read_table(table)
+
+
+def _references(
+    config: Config, experiment: str, settings: Crystals, rows: Path | None
+) -> tuple[list[Crystal] | None, pd.DataFrame | None]:
+    """Return the training structures and the description of the test structures."""
+    if rows is None:
+        print("no reference structures: coverage, Wasserstein distances and novelty are left out (give --rows)")
+        return None, None
+    known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
+    usable = known[known["reason"] == ""]
+    train = [crystal for crystal in crystals_of(usable[usable["split"] == "train"]) if crystal is not None]
+    ready = Path(config.results) / config.scale / "described" / experiment / "test.parquet"
+    if _made_from(ready, rows):
+        return train, read_table(ready)
+    test = usable[usable["split"] == "test"].reset_index(drop=True)
+    print(f"describing the {len(test)} test structures of {rows}, for coverage and Wasserstein distances")
+    return train, describe_rows(test, settings.workers, settings.seconds)
+
+
+def _made_from(artefact: Path, source: Path) -> bool:
+    """Return whether a stage's result is there and was made from the file as it is now."""
+    if not artefact.is_file() or not sidecar_of(artefact).is_file():
+        return False
+    record = json.loads(sidecar_of(artefact).read_text(encoding="utf-8"))
+    return file_hash(source) in record["inputs"].values() and file_hash(artefact) == record["sha256"]
+
+
+def _hull(
+    config: Config, experiment: str, settings: Crystals, rows: Path | None, hull: Path | None, output: Path
+) -> Hull | None:
+    """Return the hull that is given, or one that is built from what there is and written, for the next call."""
+    if hull is not None:
+        return Hull.load(hull)
+    if settings.hull is None:
+        try:
+            mirror = Path(config.data.mirror) if config.data.mirror else None
+            fetch_by_name("formation_energies", Path(config.data.cache), config.data.order, mirror)
+        except FetchError as error:
+            print(f"no hull: stability is left out ({error})")
+            return None
+        if rows is None:
+            points = published_points([Path(config.data.cache) / name for name in FILES], settings.workers)
+            built = Hull([*points, *elements_of(points)], f"{len(points)} published formation energies")
+            built.save(output)
+            return built
+    build_hull(config, experiment, rows=rows or output, output=output)
+    return Hull.load(output)
+
+
+def _scores(config: Config, experiment: str, evidence: CrystalEvidence) -> dict[str, float]:
+    """Return the metrics of crystals with the options of the experiment."""
+    scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
+    scores: dict[str, float] = {}
+    for name in OF_CRYSTALS:
+        scores |= METRICS.load(name).measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
+    return scores
+
+
+def _show(assessed: pd.DataFrame, scores: dict[str, float], output: Path) -> None:
+    shown = assessed[[name for name in SHOWN if name in assessed]].head(SHOWN_ROWS)
+    reasons = assessed["reason"].where(assessed["reason"] != "", assessed["relax_reason"])
+    print(shown.assign(reason=reasons.head(SHOWN_ROWS)).to_string(index=False, na_rep="", float_format="%.3f"))
+    if len(assessed) > len(shown):
+        print(f"... and {len(assessed) - len(shown)} more structures in {output / 'structures.csv'}")
+    print()
+    for name, value in scores.items():
+        if not name.endswith(("_low", "_high")):
+            print(f"{name:32} {value:10.4g}{_interval(name, scores)}")
+
+
+def _interval(name: str, scores: dict[str, Any]) -> str:
+    low, high = scores.get(f"{name}_low"), scores.get(f"{name}_high")
+    return "" if low is None or high is None else f"  % [{low:.1f}, {high:.1f}]"

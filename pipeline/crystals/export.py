@@ -1,0 +1,121 @@
+"""Crystals as files that other programs read: extended XYZ, and a zip archive of CIF files.
+
+Rows with a reason are left out. Equal frames give equal bytes.
+"""
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.atomic import replacing
+from pipeline.crystals.crystal import Crystal, Floats
+from pipeline.crystals.elements import SYMBOLS
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
+
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can give; a real one would change the bytes
+_READABLE = 0o644 << 16
+
+
+def write_extxyz(path: Path, frame: pd.DataFrame) -> None:
+    """Write extended XYZ, with the id, the formula and all columns that hold single known values as fields."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        for row, crystal in _usable(frame):
+            stream.write(_extxyz(row, crystal))
+
+
+def write_cif_zip(path: Path, frame: pd.DataFrame) -> None:
+    """Write a zip archive with one CIF file for each crystal, named by its id."""
+    names: set[str] = set()
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for row, crystal in _usable(frame):
+            name = _file_name(str(row["id"]), names)
+            names.add(name)
+            entry = zipfile.ZipInfo(f"{name}.cif", date_time=_EARLIEST)
+            entry.external_attr, entry.compress_type = _READABLE, zipfile.ZIP_DEFLATED
+            entry.create_system = 3  # as on Unix, wherever it is written
+            archive.writestr(entry, cif_text(crystal))
+
+
+def cif_text(crystal: Crystal) -> str:
+    """Return a CIF file in P 1 with 8 decimals."""
+    formula = " ".join(f"{SYMBOLS[number - 1]}{count}" for number, count in crystal.composition.items())
+    names = ("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma")
+    cell = zip(names, [*crystal.lengths.tolist(), *crystal.angles.tolist()], strict=True)
+    symbols = [SYMBOLS[number - 1] for number in crystal.numbers.tolist()]
+    atoms = zip(symbols, crystal.fractions.tolist(), strict=True)
+    lines = [
+        f"data_{formula.replace(' ', '')}",
+        "_symmetry_space_group_name_H-M   'P 1'",
+        *(f"_cell_{name}   {value:.8f}" for name, value in cell),
+        "_symmetry_Int_Tables_number   1",
+        f"_chemical_formula_sum   '{formula}'",
+        *("loop_", " _symmetry_equiv_pos_site_id", " _symmetry_equiv_pos_as_xyz", "  1  'x, y, z'"),
+        *("loop_", " _atom_site_type_symbol", " _atom_site_label", " _atom_site_symmetry_multiplicity"),
+        *(f" _atom_site_fract_{axis}" for axis in "xyz"),
+        " _atom_site_occupancy",
+        *(
+            f"  {symbol}  {symbol}{number}  1  {x:.8f}  {y:.8f}  {z:.8f}  1"
+            for number, (symbol, (x, y, z)) in enumerate(atoms)
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _usable(frame: pd.DataFrame) -> Iterator[tuple[Row, Crystal]]:
+    for row in records_of(frame):
+        crystal = crystal_of(row)
+        if crystal is not None and not row["reason"]:
+            yield row, crystal
+
+
+def _extxyz(row: Row, crystal: Crystal) -> str:
+    vectors = lattice_vectors(crystal)
+    positions = (crystal.fractions @ vectors).tolist()
+    fields = {
+        name: _field(value) for name, value in row.items() if name in ("id", "formula") or name not in CRYSTAL_COLUMNS
+    }
+    known = " ".join(f"{name}={text}" for name, text in fields.items() if text is not None)
+    lattice = " ".join(f"{value:.10f}" for value in vectors.ravel().tolist())
+    atoms = [
+        f"{SYMBOLS[number - 1]:<2} {x:16.8f} {y:16.8f} {z:16.8f}"
+        for number, (x, y, z) in zip(crystal.numbers.tolist(), positions, strict=True)
+    ]
+    comment = f'Lattice="{lattice}" Properties=species:S:1:pos:R:3 {known} pbc="T T T"'
+    return "\n".join([str(len(atoms)), comment, *atoms]) + "\n"
+
+
+def lattice_vectors(crystal: Crystal) -> Floats:
+    """Return the sides of the cell as rows: the first along x, the second in the plane of x and y."""
+    a, b, c = crystal.lengths
+    cos_alpha, cos_beta, cos_gamma = np.cos(np.radians(crystal.angles))
+    sin_gamma = np.sin(np.radians(crystal.angles[2]))
+    along_y = (cos_alpha - cos_beta * cos_gamma) / sin_gamma
+    along_z = np.sqrt(max(1 - cos_beta**2 - along_y**2, 0.0))
+    return np.array(
+        [[a, 0, 0], [b * cos_gamma, b * sin_gamma, 0], [c * cos_beta, c * along_y, c * along_z]], dtype=np.float64
+    )
+
+
+def _field(value: Any) -> str | None:
+    """Return a value as extended XYZ writes it; None if it is not known or no single value."""
+    if isinstance(value, bool | np.bool_):
+        return "T" if value else "F"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return repr(float(value)) if np.isfinite(value) else None
+    return json.dumps(value) if isinstance(value, str) else None
+
+
+def _file_name(id: str, taken: set[str]) -> str:
+    """Return an id without what a file name cannot have, and different from those that are taken."""
+    name = re.sub(r"[^\w.+-]", "_", id).lstrip(".") or "crystal"
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,52 @@
+"""Frames of extended XYZ files: what each holds, with the fields of its comment line."""
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pipeline.crystals.crystal import Crystal
+
+Found = tuple[Crystal | str, dict[str, Any]]
+
+
+def frames_of(text: str, id: str) -> Iterator[Found]:
+    """Yield for each frame its crystal, or the reason why it cannot be used, and its fields.
+
+    Frames are taken apart by their numbers of atoms, so that a bad one does not take the others along; after a line
+    that should be such a number and is none, there is no telling where the next frame begins.
+    """
+    lines, start = text.splitlines(), 0
+    while start < len(lines):
+        if not lines[start].strip():
+            start += 1
+            continue
+        try:
+            end = start + 2 + int(lines[start])
+        except ValueError:
+            yield f"does not parse: line {start + 1} should be a number of atoms, all that follows is lost", {}
+            return
+        if end > len(lines):
+            yield f"does not parse: the file ends within the frame of line {start + 1}", {}
+            return
+        yield _frame(lines[start:end], id)
+        start = max(end, start + 1)
+
+
+def _frame(lines: list[str], id: str) -> Found:
+    from ase.io.extxyz import read_extxyz
+
+    if lines[0].strip() == "0":
+        return "no atoms", {}
+    try:
+        atoms = next(read_extxyz(io.StringIO("\n".join(lines) + "\n"), slice(0, 1)))
+    # The parser meets whatever users have with whatever Python raises; the reason is reported with the row.
+    except Exception as error:
+        return f"does not parse: {str(error)[:200] or type(error).__name__}", {}
+    fields = dict(atoms.info)
+    if not atoms.pbc.all() or atoms.cell.rank < 3:
+        return "not periodic in three directions", fields
+    cell = atoms.cell.cellpar()
+    fractions = np.linalg.solve(atoms.cell.array.T, atoms.positions.T).T % 1.0
+    return Crystal(id, cell[:3], cell[3:], atoms.numbers.astype(np.int64), fractions), fields

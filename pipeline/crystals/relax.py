@@ -1,0 +1,135 @@
+"""Relaxation: the atoms and the cell follow the forces and stresses of CHGNet down to a minimum of the energy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pipeline.crystals.chgnet import atoms_of
+from pipeline.crystals.crystal import Crystal, Floats
+from pipeline.crystals.energies import formation_energy
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, rejected_row, row_of
+
+if TYPE_CHECKING:  # importing ase takes a second, which most commands need not wait for
+    from ase import Atoms
+    from ase.calculators.calculator import Calculator
+
+RELAXED_COLUMNS = {
+    "id": "str",
+    "reason": "str",
+    "converged": "bool",
+    "steps": "int64",
+    "energy_per_atom": "float64",
+    "max_force": "float64",
+    "rmsd": "float64",
+    **{name: kind for name, kind in CRYSTAL_COLUMNS.items() if name not in ("id", "reason")},
+}
+STEP_LIMIT = "step limit"
+VOLUME_FACTOR = 4.0  # more growth or shrinkage than this is no relaxation
+CLOSEST_PACKING = 2.0  # A^3 an atom; in less (hydrogen metal) the graph of neighbours outgrows any memory
+SHORTEST_BOND = 0.5  # A; H2 has 0.74
+LOWEST_FORMATION_ENERGY = -6.0  # eV/atom; the lowest that is known is -4.6 (fluorides)
+ENERGY_RANGE = (-20.0, 20.0)  # eV/atom; the elements have 0 to -14.3
+
+
+def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float) -> Row:
+    """Relax a crystal, and return a row with RELAXED_COLUMNS: where it ended, or the reason why there is no end.
+
+    FIRE with the cell in ase's FrechetCellFilter. It has converged when the largest force on an atom, and that on the
+    cell in the filter's measure, is below `force` (eV/A); this largest force is the row's `max_force`. The same on
+    every run, if the calculator is.
+    """
+    from ase.filters import FrechetCellFilter
+    from ase.optimize import FIRE
+
+    try:
+        atoms = atoms_of(crystal, calculator)
+    except ValueError as error:
+        return lost(crystal.id, f"exploded: {error}")
+    if why := _too_dense(atoms):
+        return lost(crystal.id, why)
+    volume = atoms.get_volume()
+    cell = FrechetCellFilter(atoms)
+    optimiser: Any = FIRE(cell, logfile=None)
+    done, converged = 0, False
+    try:
+        for small in optimiser.irun(fmax=force, steps=steps):
+            done, converged = int(optimiser.nsteps), bool(small)
+            if why := _explosion(atoms, volume):
+                return lost(crystal.id, why, done)
+    except ValueError as error:
+        if "isolated atom" not in str(error):
+            raise
+        return lost(crystal.id, "exploded: atoms without neighbours", int(optimiser.nsteps))
+    energy = float(atoms.get_potential_energy()) / len(atoms)
+    if why := _absurdity(atoms, energy):
+        return lost(crystal.id, why, done)
+    end = Crystal(
+        crystal.id,
+        np.asarray(atoms.cell.lengths(), dtype=np.float64),
+        np.asarray(atoms.cell.angles(), dtype=np.float64),
+        crystal.numbers,
+        np.asarray(atoms.get_scaled_positions(wrap=True), dtype=np.float64),
+    )
+    return row_of(
+        end,
+        reason="" if converged else STEP_LIMIT,
+        converged=converged,
+        steps=done,
+        energy_per_atom=energy,
+        max_force=float(np.linalg.norm(cell.get_forces(), axis=1).max()),
+        rmsd=displacement(crystal, end),
+    )
+
+
+def lost(id: str, reason: str, steps: int = 0) -> Row:
+    """Return the row of a crystal that has no relaxed structure."""
+    nothing = dict.fromkeys(("energy_per_atom", "max_force", "rmsd"), math.nan)
+    return rejected_row(id, reason, converged=False, steps=steps, **nothing)
+
+
+def displacement(start: Crystal, end: Crystal) -> float:
+    """Return the root mean square, in A, of how far the atoms moved, without the change of the cell.
+
+    sqrt(mean_i |L (d_i - mean_j d_j)|^2) with the displacements d in fractions, each to the nearest image, and the mean
+    L of the two cells (in the same orientation). A drift of all atoms moves none.
+    """
+    cells: Floats = np.mean([np.asarray(crystal.structure().lattice.matrix) for crystal in (start, end)], axis=0)
+    moved = end.fractions - start.fractions
+    moved -= moved[0]  # so that no drift puts some atoms on one side of a cell and some on the other
+    moved -= np.round(moved)
+    moved -= moved.mean(axis=0)
+    return float(np.sqrt(((moved @ cells) ** 2).sum(axis=1).mean()))
+
+
+def _too_dense(atoms: Atoms) -> str:
+    room = atoms.get_volume() / len(atoms)
+    return "" if room >= CLOSEST_PACKING else f"exploded: {room:.2g} A^3 an atom"
+
+
+def _explosion(atoms: Atoms, volume: float) -> str:
+    """Return why a relaxation that started at a volume has to be given up, if it has to."""
+    energy, forces = atoms.get_potential_energy(), atoms.get_forces()
+    if not (np.isfinite(energy) and np.isfinite(forces).all() and np.isfinite(atoms.cell.array).all()):
+        return "exploded: energy or forces are not finite"
+    growth = atoms.get_volume() / volume
+    if not 1 / VOLUME_FACTOR < growth < VOLUME_FACTOR:
+        return f"exploded: {growth:.2g} times the volume"
+    return _too_dense(atoms)
+
+
+def _absurdity(atoms: Atoms, energy: float) -> str:
+    """Return what is impossible about the end of a relaxation, where CHGNet knows nothing, if something is."""
+    if len(atoms) > 1:
+        distances = atoms.get_all_distances(mic=True)
+        closest = distances[np.triu_indices(len(atoms), 1)].min()
+        if closest < SHORTEST_BOND:
+            return f"exploded: atoms {closest:.2g} A apart"
+    formed, unknown = formation_energy(atoms.numbers.tolist(), energy)
+    if not unknown and formed < LOWEST_FORMATION_ENERGY:
+        return f"exploded: a formation energy of {formed:.3g} eV/atom"
+    if not ENERGY_RANGE[0] < energy < ENERGY_RANGE[1]:
+        return f"exploded: an energy of {energy:.3g} eV/atom"
+    return ""

@@ -1,0 +1,103 @@
+"""The stages that relax the crystals of a run: one shard, and all shards together."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.config import Config
+from pipeline.crystals import chgnet, relax
+from pipeline.crystals.chgnet import load_chgnet
+from pipeline.crystals.journal import Journal
+from pipeline.crystals.relax import RELAXED_COLUMNS, lost
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
+from pipeline.crystals.workers import run_tasks
+from pipeline.flow.errors import KinoflowError
+from pipeline.parquet import read_table, write_table
+from pipeline.provenance import file_hash, inherit_provenance, settings_hash, write_provenance
+
+
+def relax_shard(
+    config: Config,
+    experiment: str,
+    *,
+    crystals: Path,
+    shard: int,
+    shards: int,
+    journal: Path,
+    output: Path,
+    load: Callable[[], Any] = load_chgnet,
+) -> None:
+    """Relax one shard of the first crystals of a table; what is done is in the journal's folder, and not done again.
+
+    `load` is what each worker gets its calculator from; it must be a function of a module.
+    """
+    chosen = config.experiments[experiment].crystals
+    if chosen is None:
+        raise KinoflowError(f"experiments.{experiment}.crystals is null; relaxation is for experiments on crystals")
+    settings = chosen.relaxation
+    rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
+    rows = [rows[position] for position in positions_of(len(rows), shard, shards)]
+    what = settings.model_dump(mode="json", include={"count", "steps", "force", "seconds"})
+    kept = Journal(journal, _fingerprint(what, rows, load))
+    todo = [position for position, row in enumerate(rows) if row["reason"] == "" and position not in kept.entries]
+    tasks = run_tasks(
+        partial(relax.relax, steps=settings.steps, force=settings.force),
+        [crystal_of(rows[position]) for position in todo],
+        workers=settings.workers,
+        seconds=settings.seconds,
+        label="relaxing",
+        initialise=load,
+    )
+    for number, outcome in tasks:
+        position = todo[number]
+        kept.add(position, outcome.value or lost(rows[position]["id"], outcome.reason))
+    relaxed = [
+        lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else kept.entries[position]
+        for position, row in enumerate(rows)
+    ]
+    write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
+    write_provenance([output], {"relaxation": what}, config.seed, [crystals])
+    print(summary(relaxed))
+    kept.remove()
+
+
+def gather_relaxed(shards: Sequence[Path], output: Path) -> None:
+    """Join the shards, in the order given, which is that of the crystals."""
+    frames = [read_table(path, RELAXED_COLUMNS)[list(RELAXED_COLUMNS)] for path in shards]
+    rows = [row for frame in frames for row in records_of(frame)]
+    lists = [name for name, kind in RELAXED_COLUMNS.items() if kind == "list"]
+    plain = [row | {name: list(row[name]) for name in lists} for row in rows]
+    write_table(output, frame_of(plain, RELAXED_COLUMNS))
+    inherit_provenance(output, shards[0])
+    print(summary(rows))
+
+
+def positions_of(count: int, shard: int, shards: int) -> range:
+    """Return the positions of the crystals of shard 0, 1, ..., shards - 1: consecutive, and as even as possible."""
+    if not 0 <= shard < shards:
+        raise KinoflowError(f"shard {shard} of {shards}: shards are numbered 0 to {shards - 1}")
+    return range(count * shard // shards, count * (shard + 1) // shards)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Return how many crystals relaxed, and how many did not for which kind of reason."""
+    reasons = Counter(row["reason"].partition(":")[0] for row in rows if row["reason"])
+    counts = [f"{sum(row['reason'] == '' for row in rows)} converged"]
+    counts += [f"{count} {reason}" for reason, count in reasons.most_common()]
+    return f"relaxed {len(rows)} crystals: {', '.join(counts)}"
+
+
+def _fingerprint(settings: dict[str, Any], rows: Sequence[Row], load: Callable[[], Any]) -> str:
+    """Return a hash of all that the relaxed rows depend on: a journal of another one is of no use."""
+    return settings_hash(
+        {
+            "settings": settings,
+            "calculator": f"{load.__module__}.{load.__qualname__}",
+            "code": [file_hash(Path(str(module.__file__))) for module in (chgnet, relax)],
+            "rows": [{name: np.asarray(value).tolist() for name, value in row.items()} for row in rows],
+        }
+    )

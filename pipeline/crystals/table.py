@@ -1,0 +1,73 @@
+"""Tables of crystals: one row a crystal, the arrays as lists, a reason where there is no crystal."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.crystals.crystal import Crystal
+
+Row = dict[str, Any]
+
+
+def row_of(crystal: Crystal, **values: Any) -> Row:
+    """Return the row of a crystal, with further columns."""
+    return {
+        "id": crystal.id,
+        "reason": "",
+        "formula": formula_of(crystal.composition),
+        "lengths": crystal.lengths.tolist(),
+        "angles": crystal.angles.tolist(),
+        "numbers": crystal.numbers.tolist(),
+        "fractions": crystal.fractions.ravel().tolist(),
+        **values,
+    }
+
+
+def rejected_row(id: str, reason: str, **values: Any) -> Row:
+    """Return the row of what should have been a crystal."""
+    empty: Row = {"formula": "", "lengths": [], "angles": [], "numbers": [], "fractions": []}
+    return {"id": id, "reason": reason, **empty, **values}
+
+
+def crystal_of(row: Mapping[str, Any]) -> Crystal | None:
+    """Return the crystal of a row, or None if it has a reason not to be one."""
+    if row["reason"] and not len(row["numbers"]):
+        return None
+    lengths, angles, fractions = (np.asarray(row[key], dtype=np.float64) for key in ("lengths", "angles", "fractions"))
+    return Crystal(row["id"], lengths, angles, np.asarray(row["numbers"], dtype=np.int64), fractions.reshape(-1, 3))
+
+
+def crystals_of(frame: pd.DataFrame) -> list[Crystal | None]:
+    """Return the crystals of all rows."""
+    return [crystal_of(row) for row in records_of(frame)]
+
+
+def records_of(frame: pd.DataFrame) -> list[Row]:
+    """Return the rows of a frame as dictionaries."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def formula_of(composition: Mapping[int, int]) -> str:
+    """Return the formula of numbers of atoms by Z, such as Na4Cl4."""
+    from pymatgen.core import Composition, Element
+
+    return Composition({Element.from_Z(z): count for z, count in composition.items()}).formula.replace(" ", "")
+
+
+def frame_of(rows: Iterable[Row], columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return rows as a frame with the given columns and types, in their order; correct for no rows too."""
+    frame = pd.DataFrame(list(rows), columns=list(columns))
+    return frame.astype({name: kind for name, kind in columns.items() if kind != "list"})
+
+
+CRYSTAL_COLUMNS = {
+    "id": "str",
+    "reason": "str",
+    "formula": "str",
+    "lengths": "list",
+    "angles": "list",
+    "numbers": "list",
+    "fractions": "list",
+}

@@ -1,0 +1,101 @@
+"""Whether a crystal could exist at all: its atoms keep apart, and its elements can be ions that are neutral together.
+
+Both rules are those of the Crystal Diffusion Variational Autoencoder (Xie et al., 2022), which later work kept. Two
+things are in that work's code alone: a cell below 0.1 A^3 is not valid, and neither single elements nor alloys have
+to be neutral.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from pipeline.crystals.crystal import Crystal
+
+SHORTEST_DISTANCE = 0.5  # A
+SMALLEST_VOLUME = 0.1  # A^3
+RULES = ("smact14", "default")
+
+
+def structural_valid(crystal: Crystal) -> bool:
+    """Return whether all atoms, with their periodic images, are more than 0.5 A apart, in a cell of 0.1 A^3 at least.
+
+    An atom's own images count, so that no lattice vector may be that short either.
+    """
+    try:
+        structure = crystal.structure()
+    except ValueError:
+        return False  # there is no such cell
+    if structure.volume < SMALLEST_VOLUME or min(structure.lattice.abc) <= SHORTEST_DISTANCE:
+        return False  # before the neighbours are counted, of which a thin cell has very many
+    first, *_ = structure.get_neighbor_list(SHORTEST_DISTANCE, exclude_self=False)
+    return len(first) == len(structure)  # each atom finds itself and nothing else
+
+
+def composition_valid(composition: Mapping[int, int], rule: str) -> bool:
+    """Return whether the elements, Z -> count, pass the test of SMACT (Davies et al., 2019).
+
+    There must be oxidation states, one for each element, of sum zero, of which every anion is more electronegative than
+    every cation. Rule "smact14" takes the states of SMACT's first release (2014), as published figures do; "default"
+    takes those of SMACT 4 itself (seen at least three times in the ICSD of 2024). Compounds of metals alone and single
+    elements are valid; one with an element whose states or electronegativity are not known is not.
+    """
+    divisor = math.gcd(*composition.values())
+    return _valid(tuple(sorted((z, count // divisor) for z, count in composition.items())), rule)
+
+
+@cache
+def _valid(composition: tuple[tuple[int, int], ...], rule: str) -> bool:
+    import smact
+
+    states, electronegativities = _oxidation_states(rule), _electronegativities()
+    if len(composition) == 1 or all(_symbol(z) in smact.metals for z, _ in composition):
+        return True
+    if any(z not in electronegativities or not states.get(z) for z, _ in composition):
+        return False
+    # The least electronegative anion splits the elements: below it, none is an anion; from it on, none is a cation.
+    # Every sum of charges is then followed once, however many combinations of states lead to it: the product of all
+    # states, which is what smact's own function goes through, takes hours for a dozen elements.
+    for lowest_anion in {electronegativities[z] for z, _ in composition} | {math.inf}:
+        charges = {0}
+        for z, count in composition:
+            sign = 1 if electronegativities[z] < lowest_anion else -1
+            charges = {charge + count * state for charge in charges for state in states[z] if state * sign >= 0}
+        if 0 in charges:
+            return True
+    return False
+
+
+@cache
+def _oxidation_states(rule: str) -> dict[int, tuple[int, ...]]:
+    """Return the oxidation states of each Z."""
+    from smact.utils.oxidation import ICSD24OxStatesFilter
+
+    if rule == "smact14":
+        return {z: tuple(element.oxidation_states_smact14 or ()) for z, element in _elements().items()}
+    if rule == "default":
+        table = ICSD24OxStatesFilter().filter(consensus=3, include_zero=False, commonality="low")
+        of_symbol = {row.element: tuple(map(int, str(row.oxidation_state).split())) for row in table.itertuples()}
+        return {z: of_symbol.get(element.symbol, ()) for z, element in _elements().items()}
+    raise ValueError(f"unknown rule {rule!r}; there are {', '.join(RULES)}")
+
+
+@cache
+def _electronegativities() -> dict[int, float]:
+    """Return the Pauling electronegativity of each Z that has one."""
+    known = {z: element.pauling_eneg for z, element in _elements().items()}
+    return {z: float(value) for z, value in known.items() if value is not None}
+
+
+@cache
+def _elements() -> dict[int, Any]:
+    import smact
+
+    return {int(element.number): element for element in smact.element_dictionary().values()}
+
+
+@cache
+def _symbol(z: int) -> str:
+    from pymatgen.core import Element
+
+    return Element.from_Z(z).symbol

@@ -1,0 +1,197 @@
+"""Tasks in processes of their own: one that takes too long or dies costs its own result and nothing else.
+
+A worker is a fresh interpreter with one thread. It serves one task after the other, is killed when a task is over its
+time, and is replaced when it died. No worker outlives its parent, however that ends: the parent kills its workers when
+it is done, and a worker whose parent is gone ends itself.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
+
+from pipeline.flow.errors import KinoflowError
+from pipeline.progress import Progress
+
+Result = TypeVar("Result")
+ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[Result]):
+    """What a task returned, or None and the reason why there is nothing."""
+
+    value: Result | None
+    reason: str
+
+
+def run_tasks(
+    function: Callable[..., Result],
+    items: Sequence[Any],
+    *,
+    workers: int,
+    seconds: float,
+    label: str,
+    initialise: Callable[[], Any] | None = None,
+) -> Iterator[tuple[int, Outcome[Result]]]:
+    """Yield the position and the outcome of function(item) for every item, in the order in which they are done.
+
+    With `initialise`, which each worker calls once before its first task, it is function(initialise(), item); what that
+    takes is not counted in the seconds of a task, and its failure is an error. Workers find both functions by name, so
+    they are functions of modules (or `functools.partial` of such).
+    """
+    waiting, done = deque(enumerate(items)), 0
+    crew: list[Worker] = []
+    with Progress(label, len(items), unit="task") as progress:
+        try:
+            while done < len(items):
+                while len(crew) < min(workers, len(items) - done):
+                    crew.append(Worker(function, initialise, label))
+                finished = []
+                for worker in list(crew):
+                    if (outcome := worker.outcome(seconds)) is not None:
+                        finished.append((worker.position, outcome))
+                        worker.position = None
+                    if worker.dead:
+                        crew.remove(worker)
+                        worker.end()
+                    elif worker.ready and worker.position is None and waiting:
+                        worker.give(*waiting.popleft())
+                for position, outcome in finished:
+                    done += 1
+                    progress.advance(done)
+                    yield position, outcome
+                if not finished:
+                    _wait(crew, seconds)
+        finally:
+            for worker in crew:
+                worker.end()
+
+
+class Worker:
+    """A worker process, and the task that it is at."""
+
+    def __init__(self, function: Callable[..., Any], initialise: Callable[[], Any] | None, label: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs,), name=label, daemon=True)
+        with _inherited():
+            self.process.start()
+        theirs.close()  # or the end of the worker would not end the connection
+        self.ready, self.dead = False, False
+        self.position: Any = None
+        self.started = 0.0
+        self._send((function, initialise))
+
+    def give(self, position: int, item: Any) -> None:
+        """Start the worker on an item."""
+        self.position, self.started = position, time.monotonic()
+        self._send(item)
+
+    def outcome(self, seconds: float) -> Outcome[Any] | None:
+        """Return the outcome of the task if there is one; a worker that cannot start is an error."""
+        answer = self._answer()
+        if answer is None and self.position is not None and time.monotonic() - self.started >= seconds:
+            self.dead = True
+            return Outcome(None, f"time limit ({seconds:g} s)")
+        if answer is not None and not self.ready:
+            if answer.reason:
+                raise KinoflowError(f"{self.process.name}: a worker process cannot start ({answer.reason})")
+            self.ready = True
+            return None
+        return answer if self.position is not None else None
+
+    def end(self) -> None:
+        """Kill the process."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+        self.process.close()
+
+    def _answer(self) -> Outcome[Any] | None:
+        alive = self.process.is_alive()  # asked first: what it sent before its death is still there
+        try:
+            if self.connection.poll():
+                answer: Outcome[Any] = self.connection.recv()
+                return answer
+        except (EOFError, ConnectionError):
+            alive = False
+        if alive:
+            return None
+        self.dead = True
+        self.process.join(timeout=5)
+        code = self.process.exitcode or 0
+        cause = f"signal {-code}" if code < 0 else f"exit code {code}"
+        return Outcome(None, f"failed: worker died ({cause})")
+
+    def _send(self, value: Any) -> None:
+        with suppress(ConnectionError):  # the process is gone, which the next answer says, with the cause
+            self.connection.send(value)
+
+
+def _wait(crew: Sequence[Worker], seconds: float) -> None:
+    """Wait until a worker answers, ends, or is over its time."""
+    ends = [worker.started + seconds for worker in crew if worker.position is not None]
+    signs = [sign for worker in crew for sign in (worker.connection, worker.process.sentinel)]
+    wait(signs, max(0.0, min(ends) - time.monotonic()) if ends else None)
+
+
+@contextmanager
+def _inherited() -> Iterator[None]:
+    """Let a process that is started in the block have one thread and no ear for signals.
+
+    What stops a job goes to all its processes (Ctrl-C, the end of an allocation). The workers must not die of it before
+    the parent does, or it would take their death for the fault of their tasks.
+    """
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _serve(connection: Connection) -> None:
+    """Do the tasks that come over the connection; this is what a worker process runs."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        function, initialise = connection.recv()
+        before = () if initialise is None else (initialise(),)
+    except Exception as error:
+        connection.send(Outcome(None, _failure(error)))
+        return
+    connection.send(Outcome(None, ""))
+    while True:
+        try:
+            item = connection.recv()
+        except EOFError:
+            return
+        except Exception as error:
+            connection.send(Outcome(None, _failure(error)))
+            continue
+        try:
+            connection.send(Outcome(function(*before, item), ""))
+        except Exception as error:  # of the function, or because what it returned cannot be sent
+            connection.send(Outcome(None, _failure(error)))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _failure(error: Exception) -> str:
+    message = str(error).strip().splitlines()
+    return f"failed: {type(error).__name__}" + (f": {message[0]}" if message else "")

@@ -1,0 +1,36 @@
+"""MP-20: Materials Project structures of at most 20 atoms in the splits of T. Xie et al. (2022), with energies.
+
+The checksums of its files are not known to this project: `data.checksums` has to give them (see config/README.md).
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.crystals.dataset import CrystalOptions, distances, read_splits, rows_of, shuffle, tokens_of, vocabulary
+from pipeline.data.tokens import TokenData
+
+__all__ = ["CRYSTALS", "FILES", "Options", "distances", "prepare", "read", "shuffle", "tokens", "vocabulary"]
+
+CRYSTALS = True
+FILES = ("mp20/train.csv", "mp20/val.csv", "mp20/test.csv")
+
+
+class Options(CrystalOptions):
+    """How crystals become tokens, and how many of them are used."""
+
+
+def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
+    """Return the rows of all structures."""
+    train, validation, test = (cache / name for name in FILES)
+    return rows_of(read_splits({"train": train, "validation": validation, "test": test}), options, seed)
+
+
+def tokens(rows: pd.DataFrame, options: Options) -> TokenData:
+    """Return the tokens of the rows that can be used."""
+    return tokens_of("mp20", rows, options)
+
+
+def prepare(options: Options, seed: int, cache: Path) -> TokenData:
+    """Return the tokens."""
+    return tokens(read(options, seed, cache), options)

@@ -1,0 +1,62 @@
+"""Structures of the user's own: a folder or zip of CIF files, extended XYZ, a CSV with a `cif` column, or parquet."""
+
+from pathlib import Path
+
+import pandas as pd
+from pydantic import Field
+
+from pipeline.crystals.dataset import (
+    SHARES,
+    CrystalOptions,
+    distances,
+    read_splits,
+    rows_of,
+    shuffle,
+    split_at_random,
+    tokens_of,
+    vocabulary,
+)
+from pipeline.data.tokens import TokenData
+
+__all__ = ["CRYSTALS", "Options", "distances", "inputs", "prepare", "read", "shuffle", "tokens", "vocabulary"]
+
+CRYSTALS = True
+
+
+class Options(CrystalOptions):
+    """Where the structures are, how they become tokens, and how many of them are used."""
+
+    path: str = Field(min_length=1, description="folder or file of structures; splits without a path are drawn from it")
+    validation_path: str | None = Field(None, min_length=1, description="structures for the validation loss")
+    test_path: str | None = Field(None, min_length=1, description="structures that samples are compared with")
+
+
+def inputs(options: Options) -> list[Path]:
+    """Return the user's files that the tokens are made from; those in folders one by one."""
+    paths = _paths(options).values()
+    files = [sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths]
+    return [file for group in files for file in group if file.is_file()]
+
+
+def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
+    """Return the rows of all structures."""
+    paths = _paths(options)
+    frame = read_splits(paths)
+    own = frame["split"] == "train"
+    shares = {split: share for split, share in SHARES.items() if split == "train" or split not in paths}
+    return rows_of(pd.concat([split_at_random(frame[own], seed, shares), frame[~own]]), options, seed)
+
+
+def tokens(rows: pd.DataFrame, options: Options) -> TokenData:
+    """Return the tokens of the rows that can be used."""
+    return tokens_of("structures", rows, options)
+
+
+def prepare(options: Options, seed: int, cache: Path) -> TokenData:
+    """Return the tokens."""
+    return tokens(read(options, seed, cache), options)
+
+
+def _paths(options: Options) -> dict[str, Path]:
+    paths = {"train": options.path, "validation": options.validation_path, "test": options.test_path}
+    return {split: Path(path).expanduser() for split, path in paths.items() if path is not None}

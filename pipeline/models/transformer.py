@@ -1,0 +1,206 @@
+"""Transformers whose blocks are told a condition by adaptive layer norms that start as the identity (adaLN-zero).
+
+Letters in shapes: B sequences, S tokens of each, W features (width), C features of the condition, H heads.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pipeline.config import Strict
+from pipeline.models.time_features import time_features
+
+TIME_FEATURES = 256
+PERCEPTRON_RATIO = 4  # hidden features of a block's perceptron, per feature of its input
+LONGEST_PERIOD = 10_000  # of the sinusoidal positions, in tokens
+
+
+class TransformerOptions(Strict):
+    """The size of a transformer."""
+
+    width: int = Field(256, ge=2, multiple_of=2, description="features of each token; a multiple of heads")
+    depth: int = Field(16, ge=1, description="attention blocks")
+    heads: int = Field(16, ge=1, description="attention heads of each block")
+    dropout: float = Field(0.1, ge=0, lt=1, description="share of features dropped in training")
+
+    @model_validator(mode="after")
+    def _heads_of_equal_size(self) -> "TransformerOptions":
+        if self.width % self.heads:
+            raise ValueError(f"width ({self.width}) must be a multiple of heads ({self.heads})")
+        return self
+
+
+class KeyValueCache:
+    """The keys and values of the tokens that one block has seen, [B, H, S, W / H]; room for `length` tokens."""
+
+    def __init__(self, length: int) -> None:
+        self._length, self._seen = length, 0
+        self._keys = self._values = torch.empty(0)
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Take in the keys and values of the next tokens and return those of all tokens so far."""
+        if self._seen == 0:  # the type is known only now: it depends on the arithmetic
+            batch, heads, _, features = keys.shape
+            self._keys, self._values = (keys.new_empty(batch, heads, self._length, features) for _ in range(2))
+        before, self._seen = self._seen, self._seen + keys.shape[2]
+        self._keys[:, :, before : self._seen] = keys
+        self._values[:, :, before : self._seen] = values
+        return self._keys[:, :, : self._seen], self._values[:, :, : self._seen]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """Which tokens a token attends to: all of them, but for keys that are hidden and, if `causal`, later ones."""
+
+    seen: Tensor | None = None  # bool [B, S]: whether a token is seen; None: all are
+    causal: bool = False
+
+
+EVERYTHING = Sight()
+
+
+class Attention(nn.Module):
+    """Attention of several heads among the tokens of a sequence."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.project = nn.Linear(width, 3 * width)
+        self.combine = nn.Linear(width, width)
+
+    def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
+        """Return what each token gathers, [B, S, W].
+
+        With a cache, which only makes sense if the sight is causal, `features` are those of the next token alone.
+        """
+        batch, tokens, width = features.shape
+        projected = self.project(features).view(batch, tokens, 3, self.heads, width // self.heads)
+        queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, H, S, W / H] each
+        if cache is not None:
+            keys, values = cache.extend(keys, values)
+        gathered = functional.scaled_dot_product_attention(
+            queries,
+            keys,
+            values,
+            attn_mask=None if sight.seen is None else sight.seen[:, None, None, :],  # [B, 1, 1, S]
+            is_causal=sight.causal and cache is None,  # a single query at the end sees all that came before
+        )
+        combined: Tensor = self.combine(gathered.transpose(1, 2).reshape(batch, tokens, width))
+        return combined
+
+
+class Modulation(nn.Module):
+    """Several sets of W numbers that follow from a condition; all are zero before training."""
+
+    def __init__(self, condition_width: int, width: int, sets: int) -> None:
+        super().__init__()
+        self.sets = sets
+        self.linear = nn.Linear(condition_width, sets * width)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, condition: Tensor) -> tuple[Tensor, ...]:
+        """Return the sets for conditions [B, C], each [B, 1, W]."""
+        modulation: Tensor = self.linear(functional.silu(condition))
+        return modulation[:, None].chunk(self.sets, dim=-1)
+
+
+def modulated_norm(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
+    """Return features [B, S, W] with mean 0 and deviation 1 for each token, then scaled by 1 + scale and shifted."""
+    return torch.addcmul(shift, functional.layer_norm(features, features.shape[-1:]), 1 + scale)
+
+
+class Block(nn.Module):
+    """Attention and a perceptron, both added to their input by gates that the condition opens."""
+
+    def __init__(self, options: TransformerOptions, condition_width: int) -> None:
+        super().__init__()
+        width = options.width
+        self.modulation = Modulation(condition_width, width, sets=6)
+        self.attention = Attention(width, options.heads)
+        self.perceptron = nn.Sequential(
+            nn.Linear(width, PERCEPTRON_RATIO * width),
+            nn.GELU(approximate="tanh"),
+            nn.Linear(PERCEPTRON_RATIO * width, width),
+        )
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(
+        self,
+        features: Tensor,
+        modulation: tuple[Tensor, ...],
+        sight: Sight = EVERYTHING,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        """Return the features [B, S, W] after the block, under what its `modulation` made of the condition."""
+        shift, scale, gate, perceptron_shift, perceptron_scale, perceptron_gate = modulation
+        gathered = self.attention(modulated_norm(features, shift, scale), sight, cache)
+        features = torch.addcmul(features, gate, self.dropout(gathered))
+        computed = self.perceptron(modulated_norm(features, perceptron_shift, perceptron_scale))
+        return torch.addcmul(features, perceptron_gate, self.dropout(computed))
+
+
+class Blocks(nn.Module):
+    """All blocks, one after the other."""
+
+    def __init__(self, options: TransformerOptions, condition_width: int) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(options, condition_width) for _ in range(options.depth))
+
+    def modulations(self, condition: Tensor) -> list[tuple[Tensor, ...]]:
+        """Return what the blocks make of the condition [B, C]; the same for all tokens, so decoding needs it once."""
+        return [block.get_submodule("modulation")(condition) for block in self.blocks]
+
+    def forward(
+        self,
+        features: Tensor,
+        modulations: list[tuple[Tensor, ...]],
+        sight: Sight = EVERYTHING,
+        caches: list[KeyValueCache] | None = None,
+    ) -> Tensor:
+        """Return the features [B, S, W] after all blocks."""
+        for number, (block, modulation) in enumerate(zip(self.blocks, modulations, strict=True)):
+            features = block(features, modulation, sight, None if caches is None else caches[number])
+        return features
+
+
+class Head(nn.Module):
+    """The last adaptive layer norm, and a linear layer, zero before training, that gives the logits."""
+
+    def __init__(self, width: int, condition_width: int, tokens: int) -> None:
+        super().__init__()
+        self.modulation = Modulation(condition_width, width, sets=2)
+        self.linear = nn.Linear(width, tokens)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, features: Tensor, modulation: tuple[Tensor, ...]) -> Tensor:
+        """Return the logits of features [B, S, W] under what `modulation` made of the condition, [B, S, K]."""
+        logits: Tensor = self.linear(modulated_norm(features, *modulation))
+        return logits
+
+
+class TimeEmbedding(nn.Module):
+    """The condition that a time is."""
+
+    def __init__(self, condition_width: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(TIME_FEATURES, condition_width)
+        self.second = nn.Linear(condition_width, condition_width)
+
+    def forward(self, t: Tensor) -> Tensor:
+        """Return the condition for times t [B], [B, C]."""
+        features = time_features(t, TIME_FEATURES).to(self.first.weight.dtype)
+        condition: Tensor = self.second(functional.silu(self.first(features)))
+        return condition
+
+
+def sinusoidal_positions(length: int, width: int) -> Tensor:
+    """Return sines and cosines of the positions 0, ..., length - 1, periods 2 pi to LONGEST_PERIOD, [length, width]."""
+    frequencies = torch.exp(torch.arange(0, width, 2) * (-math.log(LONGEST_PERIOD) / width))
+    angles = torch.arange(length)[:, None] * frequencies
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)

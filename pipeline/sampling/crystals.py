@@ -1,0 +1,88 @@
+"""Crystals around what is given: a composition, or the lattice, the elements or the sites of a template."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from pipeline.config import Config
+from pipeline.crystals.clamping import Template, batch, from_formula, from_structure
+from pipeline.crystals.decode import write_crystals
+from pipeline.crystals.reading import read_structures
+from pipeline.crystals.table import crystals_of
+from pipeline.data.tokens import TokenData
+from pipeline.devices import check_gpus
+from pipeline.flow.errors import KinoflowError
+from pipeline.flow.sampler import Clamp
+from pipeline.models.saved import load_network
+from pipeline.progress import Progress
+from pipeline.sampling.blocks import draw_tokens
+from pipeline.sampling.generate import conditions_of
+from pipeline.sampling.samples import SampleSet
+from pipeline.seeds import derive_seed
+
+
+def generate_crystals(
+    config: Config,
+    experiment: str,
+    run: str,
+    *,
+    tokens: Path,
+    weights: Path,
+    formula: str | None,
+    units: int | None,
+    template: Path | None,
+    keep: Collection[str],
+    count: int,
+    seed: int,
+    gpus: int,
+    output: Path,
+) -> None:
+    """Draw `count` crystals with what is given in its place, and write them to a folder.
+
+    On a path whose network was trained at one level of noise for all tokens, what is given is seen at that level.
+    """
+    if count < 1:
+        raise KinoflowError(f"--count {count}: give 1 or more")
+    check_gpus(gpus, "sampling")
+    data, sampling = TokenData.load(tokens), config.experiments[experiment].runs[run].sampling
+    model = load_network(weights, data, run)
+    device = "cuda" if gpus else "cpu"
+    model.network.to(device)
+    templates = _templates(data, formula, units, template, keep)
+    kinds, clamp = batch(templates, count, noised=model.path is not None and model.path.needs_time)
+    drawn = []
+    parts = torch.arange(count).split(sampling.block)
+    with Progress("generating", len(parts) * sampling.steps) as progress:
+        for number, rows in enumerate(parts):
+
+            def advance(done: int, total: int, before: int = number * sampling.steps) -> None:
+                progress.advance(before + done)
+
+            generator = torch.Generator().manual_seed(derive_seed(seed, run, "crystals", number))
+            given = Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
+            part = draw_tokens(model, data, sampling, kinds[rows].to(device), generator, advance, clamp=given)
+            drawn.append(part.cpu())
+    conditions = conditions_of(model, data, sampling.model_copy(update={"count": count}), seed)
+    samples = SampleSet(torch.cat(drawn), conditions)
+    table, extxyz, cifs = (output / f"crystals.{suffix}" for suffix in ("parquet", "extxyz", "zip"))
+    settings = {"formula": formula, "units": units, "template": template and template.name, "keep": sorted(keep)}
+    inputs = [tokens, weights, *([template] if template else [])]
+    made = write_crystals(samples, table, extxyz, cifs, settings, seed, inputs)
+    print(f"{int((made['reason'] == '').sum())} of {count} are crystals: {table}, {extxyz}, {cifs}")
+
+
+def _templates(
+    data: TokenData, formula: str | None, units: int | None, template: Path | None, keep: Collection[str]
+) -> list[Template]:
+    max_atoms, rounding = data.origin["max_atoms"], data.origin["rounding"]
+    if formula is not None:
+        return from_formula(formula, formula_units=units, max_atoms=max_atoms)
+    assert template is not None, "one of formula and template is given"
+    frame = read_structures(template)
+    crystal = crystals_of(frame)[0]
+    if len(frame) != 1 or crystal is None:
+        reason = frame["reason"].iloc[0] if len(frame) == 1 else f"{len(frame)} structures"
+        raise KinoflowError(f"--template {template}: one crystal expected, but: {reason}")
+    return [from_structure(replace(crystal, id=template.stem), keep, rounding=rounding, max_atoms=max_atoms)]

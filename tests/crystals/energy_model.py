@@ -1,0 +1,55 @@
+"""A calculator for the tests of relaxation that needs no network, and a program that relaxes a shard with it."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ase.calculators.lj import LennardJones
+
+from pipeline.config import Config
+from pipeline.crystals.relaxation import relax_shard
+
+XENON = 54
+LOG = "KINOFLOW_TEST_LOG"
+STALL = "KINOFLOW_TEST_STALL"
+
+
+class Loggable(LennardJones):
+    """Lennard-Jones atoms; notes each crystal it starts on, and is stuck at xenon while the file to stall exists."""
+
+    def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = ()) -> None:
+        formula = atoms.get_chemical_formula()
+        if self.parameters.get("known") != formula:
+            self.parameters["known"] = formula
+            with Path(os.environ[LOG]).open("a") as stream:
+                stream.write(formula + "\n")
+        while XENON in atoms.numbers and Path(os.environ[STALL]).exists():
+            time.sleep(0.05)
+        super().calculate(atoms, properties, system_changes)
+
+
+def load_model() -> Loggable:
+    return Loggable(sigma=2.5, epsilon=0.05, rc=6.0, smooth=True)
+
+
+def relax(config: Config, folder: Path, shard: int = 0, shards: int = 1, output: str = "relaxed.parquet") -> Path:
+    path = folder / output
+    relax_shard(
+        config,
+        "crystals",
+        crystals=folder / "crystals.parquet",
+        shard=shard,
+        shards=shards,
+        journal=folder / "journal" / str(shard),
+        output=path,
+        load=load_model,
+    )
+    return path
+
+
+if __name__ == "__main__":
+    import energy_model  # by this name the model is the same as in the tests
+
+    energy_model.relax(Config.model_validate_json(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,168 @@
+"""What is known of each structure, put together."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from small_crystals import caesium_chloride, overlapping, rock_salt, table
+
+from pipeline.config_file import load_config
+from pipeline.crystals.assess import COLUMNS, OF_HULL, assess, assess_rows
+from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.describe import NOTHING
+from pipeline.crystals.energies import formation_energy
+from pipeline.crystals.hull import Hull, Point, elements_of
+from pipeline.crystals.table import rejected_row, row_of
+from pipeline.flow.errors import KinoflowError
+from pipeline.parquet import read_table, write_table
+from pipeline.provenance import sidecar_of
+
+ON_HULL = -2.0  # eV/atom at NaCl
+SALT, SODIUM = rock_salt(), caesium_chloride("Na", length=4.2, numbers=(11, 11))
+PLUTONIUM = caesium_chloride("PuCl", numbers=(94, 17))
+NOT_RELAXED = rock_salt("not relaxed", numbers=(11, 35))
+
+
+def hull() -> Hull:
+    points = [Point.at({11: 1, 17: 1}, ON_HULL, "computed", "NaCl"), Point.at({11: 1, 35: 1}, -1, "computed", "NaBr")]
+    return Hull([*points, *elements_of(points)], "a test")
+
+
+def energy_at(above: float, numbers: list[int], on_hull: float = ON_HULL) -> float:
+    """Return the energy per atom of a crystal that is so far above the hull."""
+    return above + on_hull - formation_energy(numbers, 0.0)[0]
+
+
+def attempt(crystal: Crystal, energy: float, **changes: Any) -> dict[str, Any]:
+    found = {"converged": True, "steps": 3, "energy_per_atom": energy, "max_force": 0.01, "rmsd": 0.1}
+    return row_of(crystal, **{**found, **changes})
+
+
+def describe(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a description in which everything but the overlapping atoms is valid."""
+    valid = (frame["reason"] == "") & (frame["id"] != "overlap")
+    columns = {name: [value] * len(frame) for name, value in NOTHING.items()}
+    elements = [len(set(numbers)) for numbers in frame["numbers"]]
+    flags = dict.fromkeys(("structural_valid", "composition_valid", "composition_valid_default"), valid)
+    return frame.assign(**columns).assign(atoms=2, density=2.0, elements=elements, **flags)
+
+
+DESCRIBED = describe(
+    table(
+        SALT,
+        rock_salt("again"),
+        rock_salt("above"),
+        rock_salt("far above"),
+        rock_salt("not converged"),
+        SODIUM,
+        PLUTONIUM,
+        NOT_RELAXED,
+        overlapping(),
+        rejected_row("rejected", "no atoms"),
+    )
+)
+RELAXED = pd.DataFrame(
+    [
+        attempt(SALT, energy_at(-0.05, [11, 17])),
+        attempt(rock_salt("again"), energy_at(0.0, [11, 17])),
+        attempt(rock_salt("above"), energy_at(0.0999, [11, 17])),
+        attempt(rock_salt("far above"), energy_at(0.2, [11, 17])),
+        attempt(rock_salt("not converged"), energy_at(-1, [11, 17]), converged=False, reason="step limit"),
+        attempt(SODIUM, energy_at(-0.5, [11, 11], 0.0)),
+        attempt(PLUTONIUM, -8.0),
+        rejected_row("overlap", "exploded", converged=False, steps=7, energy_per_atom=math.nan),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> pd.DataFrame:
+    train = [caesium_chloride(numbers=(94, 17)), caesium_chloride()]
+    return assess_rows(DESCRIBED, RELAXED, hull(), train, workers=1, seconds=60).set_index("id")
+
+
+def test_every_structure_has_one_row_of_all_columns(found: pd.DataFrame) -> None:
+    assert list(found.index) == list(DESCRIBED["id"])
+    assert ["id", *found.columns] == list(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "id, above, stable, metastable",
+    [
+        ("NaCl", -0.05, True, True),
+        ("again", 0.0, False, True),
+        ("above", 0.0999, False, True),
+        ("far above", 0.2, False, False),
+        ("not converged", -1.0, False, False),
+        ("Na", -0.5, False, False),  # one element
+        ("PuCl", math.nan, False, False),
+        ("not relaxed", math.nan, False, False),
+        ("overlap", math.nan, False, False),
+        ("rejected", math.nan, False, False),
+    ],
+)
+def test_stable_is_below_the_hull_with_two_elements_after_convergence(
+    found: pd.DataFrame, id: str, above: float, stable: bool, metastable: bool
+) -> None:
+    row = found.loc[id]
+    assert row["energy_above_hull"] == pytest.approx(above, abs=1e-9, nan_ok=True)
+    if id != "again":  # zero, up to rounding
+        assert row["stable"] == stable
+    assert row["metastable"] == metastable
+
+
+def test_what_is_not_known_has_a_reason(found: pd.DataFrame) -> None:
+    assert "Pu" in found.loc["PuCl", "hull_reason"]
+    assert found.loc["not relaxed", ["relaxed", "relax_reason"]].tolist() == [False, "not attempted"]
+    assert found.loc["overlap", ["relaxed", "converged", "relax_reason"]].tolist() == [True, False, "exploded"]
+    assert found.loc["not converged", "relax_reason"] == "step limit"
+    assert (found.loc[["NaCl", "Na"], ["relax_reason", "hull_reason", "match_reason"]] == "").all(axis=None)
+
+
+def test_unique_and_novel_are_valid_structures_that_were_not_there_before(found: pd.DataFrame) -> None:
+    assert found.index[found["unique"]].tolist() == ["NaCl", "Na", "PuCl", "not relaxed"]
+    new = ["NaCl", "again", "above", "far above", "not converged", "Na", "not relaxed"]
+    assert found.index[found["novel"]].tolist() == new
+
+
+def test_the_relaxed_structure_is_compared_if_it_converged() -> None:
+    generated = describe(table(rock_salt("a"), caesium_chloride("b", length=3.5, numbers=(11, 17))))
+    into_the_same = pd.DataFrame([attempt(rock_salt("a"), -3.0), attempt(rock_salt("b"), -3.0)])
+    apart = pd.DataFrame([attempt(rock_salt("a"), -3.0), attempt(rock_salt("b"), -3.0, converged=False)])
+    flags = [
+        assess_rows(generated, relaxed, None, [], workers=1, seconds=60)["unique"].tolist()
+        for relaxed in (into_the_same, apart)
+    ]
+    assert flags == [[True, False], [True, True]]
+
+
+def test_without_a_hull_or_a_training_set_their_columns_are_left_out() -> None:
+    frame = assess_rows(DESCRIBED.iloc[:1], RELAXED.iloc[:1], None, None, workers=1, seconds=60)
+    assert list(frame.columns) == [name for name in COLUMNS if name not in (*OF_HULL, "novel")]
+    assert math.isfinite(frame["formation_energy"][0])
+
+
+def test_relaxed_structures_of_another_run_are_refused() -> None:
+    with pytest.raises(KinoflowError, match="'Na'"):
+        assess_rows(DESCRIBED.iloc[:1], RELAXED, None, None, workers=1, seconds=60)
+
+
+def test_the_stage_compares_with_the_usable_training_rows(tmp_path: Path, tiny_file: Callable[..., Path]) -> None:
+    rows = table(SALT, rock_salt("bromide", numbers=(11, 35)), rejected_row("bad", "too large"))
+    write_table(tmp_path / "rows.parquet", rows.assign(split=["train", "test", "train"]))
+    write_table(tmp_path / "described.parquet", DESCRIBED)
+    write_table(tmp_path / "relaxed.parquet", RELAXED)
+    hull().save(tmp_path / "hull.parquet")
+    output, csv = tmp_path / "structures.parquet", tmp_path / "structures.csv"
+    inputs = {name: tmp_path / f"{name}.parquet" for name in ("described", "relaxed", "hull", "rows")}
+    assess(load_config(tiny_file()), "checkerboard", **inputs, output=output, csv=csv)
+    written, shown = read_table(output).set_index("id"), pd.read_csv(csv).set_index("id")
+    assert not written.loc["NaCl", "novel"]
+    assert written.loc["not relaxed", "novel"]
+    assert list(shown.columns) == list(written.columns)
+    assert shown["stable"].tolist() == written["stable"].tolist()
+    assert len(json.loads(sidecar_of(csv).read_text())["inputs"]) == 4

@@ -1,0 +1,59 @@
+"""Samples become a table with one row each, and files of those that are crystals."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from known_crystals import rock_salt, sites_of, wurtzite
+
+from pipeline.config_file import load_config
+from pipeline.crystals import tokens
+from pipeline.crystals.decode import decode_samples
+from pipeline.crystals.reading import read_structures
+from pipeline.crystals.table import crystals_of
+from pipeline.crystals.tokens import encode
+from pipeline.flow.errors import KinoflowError
+from pipeline.parquet import read_table
+from pipeline.provenance import sidecar_of
+from pipeline.sampling.samples import SampleSet
+
+Files = dict[str, Path]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    rows = np.stack([encode(rock_salt()), encode(wurtzite()), encode(rock_salt())])
+    rows[1, 6] = tokens.PAD
+    SampleSet(torch.from_numpy(rows), {"run": "mask_cubic", "n": 3}).save(tmp_path / "samples")
+    return {name: tmp_path / name for name in ("samples", "table", "all.extxyz", "all.zip")}
+
+
+def decode_files(tiny_file: Callable[..., Path], data: str, files: Files) -> None:
+    config = load_config(tiny_file({"experiments": {"checkerboard": {"data": {"name": data}}}}), choices=False)
+    decode_samples(
+        config,
+        "checkerboard",
+        samples=files["samples"],
+        table=files["table"],
+        extxyz=files["all.extxyz"],
+        cifs=files["all.zip"],
+    )
+
+
+def test_every_sample_is_a_row_and_every_crystal_in_the_files(tiny_file: Callable[..., Path], files: Files) -> None:
+    decode_files(tiny_file, "mp20", files)
+    frame = read_table(files["table"])
+    assert frame["id"].tolist() == [f"mask_cubic-{number:06d}" for number in (1, 2, 3)]
+    assert [reason[:26] for reason in frame["reason"]] == ["", "tokens that do not fit: an", ""]
+    for name in ("all.extxyz", "all.zip"):
+        back = read_structures(files[name])
+        assert back["id"].tolist() == ["mask_cubic-000001", "mask_cubic-000003"]
+        assert [sites_of(crystal) for crystal in crystals_of(back) if crystal] == [sites_of(rock_salt())] * 2
+    assert all(sidecar_of(files[name]).is_file() for name in ("table", "all.extxyz", "all.zip"))
+
+
+def test_samples_of_something_else_are_not_decoded(tiny_file: Callable[..., Path], files: Files) -> None:
+    with pytest.raises(KinoflowError, match="'checkerboard' is not a data set of crystals"):
+        decode_files(tiny_file, "checkerboard", files)

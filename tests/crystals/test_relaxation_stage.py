@@ -1,0 +1,134 @@
+"""The stage of relaxation: shards, interruptions, and rows that are no crystals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import energy_model
+import pytest
+from crystal_config import crystal_config
+from energy_model import LOG, STALL, XENON, relax
+from small_crystals import rock_salt, table
+
+from pipeline.config import Config
+from pipeline.crystals.relaxation import gather_relaxed, positions_of
+from pipeline.crystals.table import rejected_row
+from pipeline.flow.errors import KinoflowError
+from pipeline.parquet import read_table, write_table
+from pipeline.provenance import sidecar_of
+
+ROWS = 7  # of which one is no crystal, and the last is not to be relaxed
+
+
+def configured(**changes: object) -> Config:
+    return crystal_config(relaxation={"count": ROWS - 1, "steps": 20, "force": 0.02, "seconds": 60} | changes)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with crystals of one element each, so that the model's log says which were computed."""
+    monkeypatch.setenv(LOG, str(tmp_path / "log"))
+    monkeypatch.setenv(STALL, str(tmp_path / "stall"))
+    elements = [11, 19, XENON, 12, 20]
+    rows = [rock_salt(f"c{z}", 3.7 + z / 300, (z, z)) for z in elements]
+    last = rock_salt("last", 3.9, (3, 3))
+    write_table(tmp_path / "crystals.parquet", table(rows[0], rejected_row("bad", "no atoms"), *rows[1:], last))
+    return tmp_path
+
+
+def started(folder: Path) -> list[str]:
+    return (folder / "log").read_text().split()
+
+
+def test_every_crystal_has_a_row_in_order_and_what_is_none_costs_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = read_table(relax(configured(), folder))
+    assert frame["id"].tolist() == ["c11", "bad", "c19", "c54", "c12", "c20"]
+    assert frame["reason"][1] == "not a crystal: no atoms"
+    assert started(folder) == ["Na2", "K2", "Xe2", "Mg2", "Ca2"]
+    assert not (folder / "journal" / "0").exists()
+    assert capsys.readouterr().out.startswith("relaxed 6 crystals: ")
+    assert json.loads(sidecar_of(folder / "relaxed.parquet").read_text())["settings"]["relaxation"]["count"] == 6
+
+
+def test_shards_and_workers_do_not_change_the_result(folder: Path) -> None:
+    whole = relax(configured(), folder)
+    parts = [relax(configured(workers=2), folder, shard, 2, f"part{shard}.parquet") for shard in range(2)]
+    joined, alone = folder / "joined.parquet", folder / "alone.parquet"
+    gather_relaxed(parts, joined)
+    gather_relaxed([whole], alone)
+    assert joined.read_bytes() == alone.read_bytes() == whole.read_bytes()
+
+
+def test_a_shard_without_any_crystal_is_empty_and_can_be_joined(folder: Path) -> None:
+    write_table(folder / "crystals.parquet", table(rejected_row("bad", "no atoms")))
+    parts = [relax(configured(), folder, shard, 2, f"part{shard}.parquet") for shard in range(2)]
+    gather_relaxed(parts, folder / "joined.parquet")
+    assert read_table(folder / "joined.parquet")["reason"].tolist() == ["not a crystal: no atoms"]
+
+
+def test_a_killed_shard_goes_on_where_it_was_and_ends_the_same(folder: Path, tmp_path: Path) -> None:
+    expected = relax(configured(), folder, output="expected.parquet").read_bytes()
+    (folder / "log").unlink()
+    (folder / "stall").touch()
+    search = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
+    program = [sys.executable, energy_model.__file__, configured().model_dump_json(), str(folder)]
+    journal = folder / "journal" / "0" / "finished.jsonl"
+    with subprocess.Popen(program, env=os.environ | {"PYTHONPATH": search}) as process:
+        for _ in range(600):
+            if (folder / "log").is_file() and "Xe2" in started(folder):
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+    assert len(journal.read_text().splitlines()) == 3  # its first line, and two crystals
+    assert not (folder / "relaxed.parquet").exists()
+    journal.write_text(journal.read_text() + '[4, {"id": "torn')
+    (folder / "stall").unlink()
+    (folder / "log").write_text("")
+
+    assert relax(configured(), folder).read_bytes() == expected
+    assert started(folder) == ["Xe2", "Mg2", "Ca2"]
+
+
+def test_a_journal_of_the_same_is_used_and_one_of_other_settings_or_crystals_is_not(folder: Path) -> None:
+    _leave_journal(folder)
+    relax(configured(), folder)
+    assert started(folder) == []
+
+    _leave_journal(folder)
+    relax(configured(steps=10), folder)
+    assert len(started(folder)) == 5
+
+    _leave_journal(folder)
+    frame = read_table(folder / "crystals.parquet")
+    frame.at[0, "lengths"] = frame.at[0, "lengths"] * 1.001
+    write_table(folder / "crystals.parquet", frame)
+    relax(configured(), folder)
+    assert len(started(folder)) == 5
+
+
+def _leave_journal(folder: Path) -> None:
+    """Leave the journal of a shard that was finished but for its table."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.crystals.relaxation.Journal.remove", lambda journal: None)
+        relax(configured(), folder)
+    (folder / "log").write_text("")
+
+
+def test_a_crystal_over_its_time_is_a_row_with_the_reason(folder: Path) -> None:
+    (folder / "stall").touch()
+    frame = read_table(relax(configured(seconds=2), folder))
+    assert frame["reason"][3] == "time limit (2 s)"
+    assert not frame["converged"][3]
+    assert not frame["reason"].drop([1, 3]).str.startswith("time limit").any()
+
+
+def test_shards_cover_all_positions_once() -> None:
+    assert [list(positions_of(5, shard, 3)) for shard in range(3)] == [[0], [1, 2], [3, 4]]
+    with pytest.raises(KinoflowError, match="shard 3 of 3"):
+        positions_of(5, 3, 3)

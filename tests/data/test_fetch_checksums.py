@@ -1,0 +1,62 @@
+"""Files whose checksum this project does not know are fetched only with the user's."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import Fetching
+from pipeline.data.catalogue import CATALOGUE
+from pipeline.data.errors import FetchError
+from pipeline.data.fetch import fetch_by_name
+
+CONTENT = b"material_id,cif\n"
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+KEY = "mp20/train.csv"
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    (tmp_path / "mirror" / "mp20").mkdir(parents=True)
+    (tmp_path / "mirror" / KEY).write_bytes(CONTENT)
+    return tmp_path / "mirror"
+
+
+def test_without_a_checksum_nothing_is_fetched_and_the_error_says_what_to_do(tmp_path: Path, mirror: Path) -> None:
+    with pytest.raises(FetchError) as raised:
+        fetch_by_name(KEY, tmp_path / "cache", ["mirror"], mirror)
+    for part in (CATALOGUE[KEY].addresses[0], "sha256sum train.csv", f"data.checksums: {{{KEY}:"):
+        assert part in str(raised.value)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_with_the_users_checksum_the_file_is_fetched(tmp_path: Path, mirror: Path) -> None:
+    [path] = fetch_by_name(KEY, tmp_path / "cache", ["mirror"], mirror, checksums={KEY: DIGEST})
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_file_with_another_checksum_is_refused(tmp_path: Path, mirror: Path) -> None:
+    with pytest.raises(FetchError, match="checksum differs: expected 0000"):
+        fetch_by_name(KEY, tmp_path / "cache", ["mirror"], mirror, checksums={KEY: "0" * 64})
+    assert not (tmp_path / "cache" / KEY).exists()
+
+
+def test_a_known_checksum_cannot_be_overruled(tmp_path: Path) -> None:
+    key = "mnist/t10k-labels-idx1-ubyte"
+    with pytest.raises(FetchError, match="is known to be"):
+        fetch_by_name(key, tmp_path, ["mirror"], checksums={key: "0" * 64})
+
+
+def test_a_checksum_for_a_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FetchError, match=r"'mp20/tran\.csv' is in the catalogue; did you mean 'mp20/train\.csv'"):
+        fetch_by_name(KEY, tmp_path, ["mirror"], checksums={"mp20/tran.csv": DIGEST})
+
+
+@pytest.mark.parametrize("digits", ["", "abc", DIGEST.upper(), DIGEST + "0", 5])
+def test_a_checksum_must_have_64_digits(digits: object) -> None:
+    with pytest.raises(ValueError, match=r"64 lower-case hexadecimal digits|valid string"):
+        Fetching(checksums={KEY: digits})  # type: ignore[dict-item]
+
+
+def test_only_mp20_has_no_checksum_in_the_catalogue() -> None:
+    assert {resource.name for resource in CATALOGUE.values() if resource.sha256 is None} == {"mp20"}

@@ -1,0 +1,90 @@
+"""The workflow on crystals: from a file of structures to the stability table."""
+
+import csv
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from project import Project
+from tiny import TINY, TINY_MATERIALS, write_salts
+
+NAMES = ["ar", "metric", "data", "independent", "shuffled"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with crystals only, after a run of the whole workflow."""
+    project = Project.copy_to(tmp_path_factory.mktemp("crystals"))
+    write_salts(project.folder)
+    config = TINY | {"scale": "salts", "experiments": {"materials": TINY_MATERIALS}}
+    (project.folder / "config/salts.yaml").write_text(yaml.safe_dump(config))
+    result = project.snakemake("--cores", "2", "--show-failed-logs", scale="salts")
+    assert result.returncode == 0, result.stdout
+    return project
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open() as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_the_table_has_our_runs_the_references_and_the_papers_rows(finished: Project) -> None:
+    rows = rows_of(finished.folder / "results/salts/tables/materials.csv")
+    assert [row["origin"] for row in rows] == ["ours"] * 5 + ["paper"] * 7
+    assert [row["run"] for row in rows[:2]] == ["ar", "metric"]
+    ceiling = rows[2]
+    assert ceiling["run"] == "data (ceiling)"
+    assert float(ceiling["structural_validity"]) == 100
+    assert ceiling["data"] == "structures"
+    assert ceiling["hull"] == "entries.json"
+    assert ceiling["energy model"].startswith("CHGNet")
+    for row in rows[:5]:
+        assert row["n"] == "3"
+        assert row["relaxed"] == "1"
+        assert 0 <= float(row["stability_rate"]) <= 100
+        assert row["stability_rate_high"]
+    assert [row["NFE"] for row in rows[:3]] == ["14.0", "3", ""]
+
+
+def test_every_sample_has_a_row_and_files_for_other_programs(finished: Project) -> None:
+    results = finished.folder / "results/salts"
+    for name in NAMES:
+        structures = pd.read_csv(results / f"structures/materials/{name}.csv")
+        assert structures["id"].tolist() == [f"{name}-{number:06d}" for number in (1, 2, 3)]
+        assert structures["relaxed"].tolist() == [True, False, False]
+        for suffix in ("parquet", "extxyz", "zip"):
+            assert (results / f"crystals/materials/{name}.{suffix}").stat().st_size > 0
+
+
+def test_there_is_a_calibration_and_a_picture(finished: Project) -> None:
+    results = finished.folder / "results/salts"
+    assert rows_of(results / "tables/materials_calibration.csv")
+    assert (results / "figures/materials.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_tables_can_be_traced_to_their_inputs(finished: Project) -> None:
+    results = finished.folder / "results/salts"
+    record = json.loads((results / "scores/materials/metric.json.provenance.json").read_text())
+    assert "results/salts/structures/materials/metric.parquet" in record["inputs"]
+
+
+def test_a_second_run_has_nothing_to_do_and_an_edit_of_a_structure_prepares_again(finished: Project) -> None:
+    assert finished.planned(scale="salts") == {}
+    path = finished.folder / "salts.extxyz"
+    before = path.read_text()
+    path.write_text(before.replace("Na 0 0 0", "K 0 0 0", 1))
+    assert finished.planned(scale="salts")["prepare_crystals"] == 1
+    path.write_text(before)
+
+
+def test_more_relaxations_sample_nothing_again(finished: Project) -> None:
+    given = "{materials: {crystals: {relaxation: {count: 2}}}}"
+    result = finished.run(
+        *("python", "-m", "snakemake", "--dry-run", "--config", "scale=salts", f"experiments={given}")
+    )
+    assert result.returncode == 0, result.stdout
+    assert "relax " in result.stdout
+    assert "rule sample:" not in result.stdout
+    assert "rule describe:" not in result.stdout
