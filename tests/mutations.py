@@ -19,6 +19,7 @@ STEPS = "tests/laws/test_steps.py"
 BOUNDS = "tests/laws/test_bounds.py"
 SAMPLER = "tests/flow/test_sampler.py"
 SOURCES = "tests/flow/test_sources.py"
+METRIC = "tests/flow/test_metric_path.py"
 
 # name: (the tests that must notice, file, what stands there, what is put in its place)
 MUTATIONS: dict[str, tuple[str, str, str, str]] = {
@@ -139,6 +140,25 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "paths/metric.py",
         "from_z - distances, 0.0)",
         "distances - from_z, 0.0)",
+    ),
+    "metric: power of a kind": (
+        METRIC,
+        "paths/metric.py",
+        "distances.double() ** power[..., None]",
+        "distances.double() ** power.max()",
+    ),
+    "metric: beta of a kind": (METRIC, "paths/metric.py", "path.beta.within(tokens)", "path.beta"),
+    "metric: numbers within a kind": (
+        METRIC,
+        "paths/metric.py",
+        "part.inside(x1[here]), part.inside(z[here])",
+        "part.inside(z[here]), part.inside(x1[here])",
+    ),
+    "metric: tokens outside the kind": (
+        METRIC,
+        "paths/metric.py",
+        "return self._part.outside(self._jump.destination(uniforms))",
+        "return self._jump.destination(uniforms)",
     ),
     "beta: rate": (PATH, "schedulers.py", "a.log() + torch.xlogy(a - 1, t)", "a.log() - torch.xlogy(a - 1, t)"),
     "geodesic: weights": (
