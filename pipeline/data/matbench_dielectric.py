@@ -21,10 +21,9 @@ from pipeline.crystals.dataset import (
     vocabulary,
 )
 from pipeline.crystals.reading import Entry, frame_of_entries
-from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
 
-__all__ = ["CRYSTALS", "FILES", "Options", "distances", "prepare", "read", "shuffle", "tokens", "vocabulary"]
+__all__ = ["CRYSTALS", "FILES", "Options", "distances", "read", "shuffle", "tokens_of", "vocabulary"]
 
 CRYSTALS = True
 FILES = ("matbench_dielectric/matbench_dielectric.json.gz",)
@@ -37,16 +36,6 @@ class Options(CrystalOptions):
 def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
     """Return the rows of all structures."""
     return rows_of(split_at_random(_structures(cache / FILES[0]), seed, SHARES), options, seed)
-
-
-def tokens(rows: pd.DataFrame, options: Options) -> TokenData:
-    """Return the tokens of the rows that can be used."""
-    return tokens_of("matbench_dielectric", rows, options)
-
-
-def prepare(options: Options, seed: int, cache: Path) -> TokenData:
-    """Return the tokens."""
-    return tokens(read(options, seed, cache), options)
 
 
 def _structures(path: Path) -> pd.DataFrame:

@@ -5,9 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.crystals.dataset import CrystalOptions, distances, read_splits, rows_of, shuffle, tokens_of, vocabulary
-from pipeline.data.tokens import TokenData
 
-__all__ = ["CRYSTALS", "FILES", "Options", "distances", "prepare", "read", "shuffle", "tokens", "vocabulary"]
+__all__ = ["CRYSTALS", "FILES", "Options", "distances", "read", "shuffle", "tokens_of", "vocabulary"]
 
 CRYSTALS = True
 FILES = ("mp20_part/train.csv.gz", "mp20_part/val.csv.gz", "mp20_part/test.csv.gz")
@@ -21,13 +20,3 @@ def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
     """Return the rows of all structures."""
     train, validation, test = (cache / name for name in FILES)
     return rows_of(read_splits({"train": train, "validation": validation, "test": test}), options, seed)
-
-
-def tokens(rows: pd.DataFrame, options: Options) -> TokenData:
-    """Return the tokens of the rows that can be used."""
-    return tokens_of("mp20_part", rows, options)
-
-
-def prepare(options: Options, seed: int, cache: Path) -> TokenData:
-    """Return the tokens."""
-    return tokens(read(options, seed, cache), options)

@@ -19,9 +19,8 @@ from pipeline.crystals.dataset import (
     tokens_of,
     vocabulary,
 )
-from pipeline.data.tokens import TokenData
 
-__all__ = ["CRYSTALS", "FILES", "Options", "distances", "prepare", "read", "shuffle", "tokens", "vocabulary"]
+__all__ = ["CRYSTALS", "FILES", "Options", "distances", "read", "shuffle", "tokens_of", "vocabulary"]
 
 CRYSTALS = True
 FILES = ("perov_5/val.csv.gz", "perov_5/test.csv.gz")
@@ -36,13 +35,3 @@ def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
     frame = read_splits({"train": cache / FILES[0], "test": cache / FILES[1]})
     train = split_at_random(frame[frame["split"] == "train"], seed, {"train": 9, "validation": 1})
     return rows_of(pd.concat([train, frame[frame["split"] == "test"]]), options, seed)
-
-
-def tokens(rows: pd.DataFrame, options: Options) -> TokenData:
-    """Return the tokens of the rows that can be used."""
-    return tokens_of("perov_5", rows, options)
-
-
-def prepare(options: Options, seed: int, cache: Path) -> TokenData:
-    """Return the tokens."""
-    return tokens(read(options, seed, cache), options)

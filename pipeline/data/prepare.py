@@ -3,15 +3,13 @@
 A data set is a file in this folder with `Options`, `vocabulary(options) -> Vocabulary`,
 `prepare(options, seed, cache) -> TokenData` and, if it needs files from elsewhere, `FILES`: their names in the
 catalogue. They are fetched before, and lie in `cache`. A data set that reads files of the user names them with
-`inputs(options)`. One of structures also has `read` and `tokens` (see :mod:`pipeline.crystals.dataset`), and what it
-has read is written beside the tokens.
+`inputs(options)`. One of structures has `read` and `tokens_of` in place of `prepare` (see
+:mod:`pipeline.crystals.dataset`), and what it has read is written beside the tokens.
 """
 
 from pathlib import Path
-from typing import Any
 
 from pipeline.config import Config
-from pipeline.data.tokens import TokenData
 from pipeline.parquet import write_table
 from pipeline.plugins import DATASETS
 from pipeline.provenance import write_provenance
@@ -24,20 +22,14 @@ def prepare_data(config: Config, experiment: str, output: Path, rows: Path | Non
     options = DATASETS.options(choice.name, choice.options)
     written = [output]
     if hasattr(data_set, "read"):
-        data = _prepare_rows(data_set, options, config.seed, cache, rows)
-        written += [] if rows is None else [rows]
+        structures = data_set.read(options, config.seed, cache)
+        if rows is not None:
+            write_table(rows, structures)
+            written.append(rows)
+        data = data_set.tokens_of(choice.name, structures, options)
     else:
         data = data_set.prepare(options, config.seed, cache)
     data.save(output)
     inputs = [cache / name for name in getattr(data_set, "FILES", ())]
     inputs += data_set.inputs(options) if hasattr(data_set, "inputs") else []
     write_provenance(written, {"data": choice.model_dump()}, config.seed, inputs)
-
-
-def _prepare_rows(data_set: Any, options: Any, seed: int, cache: Path, target: Path | None) -> TokenData:
-    """Return the tokens of a data set of structures, and write its rows."""
-    rows = data_set.read(options, seed, cache)
-    if target is not None:
-        write_table(target, rows)
-    data: TokenData = data_set.tokens(rows, options)
-    return data

@@ -16,9 +16,8 @@ from pipeline.crystals.dataset import (
     tokens_of,
     vocabulary,
 )
-from pipeline.data.tokens import TokenData
 
-__all__ = ["CRYSTALS", "Options", "distances", "inputs", "prepare", "read", "shuffle", "tokens", "vocabulary"]
+__all__ = ["CRYSTALS", "Options", "distances", "inputs", "read", "shuffle", "tokens_of", "vocabulary"]
 
 CRYSTALS = True
 
@@ -45,16 +44,6 @@ def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
     own = frame["split"] == "train"
     shares = {split: share for split, share in SHARES.items() if split == "train" or split not in paths}
     return rows_of(pd.concat([split_at_random(frame[own], seed, shares), frame[~own]]), options, seed)
-
-
-def tokens(rows: pd.DataFrame, options: Options) -> TokenData:
-    """Return the tokens of the rows that can be used."""
-    return tokens_of("structures", rows, options)
-
-
-def prepare(options: Options, seed: int, cache: Path) -> TokenData:
-    """Return the tokens."""
-    return tokens(read(options, seed, cache), options)
 
 
 def _paths(options: Options) -> dict[str, Path]:

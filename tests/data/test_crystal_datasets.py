@@ -75,7 +75,7 @@ def test_every_data_set_of_crystals_has_what_the_stages_ask_for(name: str) -> No
     vocabulary = chosen.vocabulary(options)
     assert chosen.distances(options).shape == (vocabulary.size, vocabulary.size)
     build_path("metric", vocabulary, distances=chosen.distances(options))
-    assert all(callable(getattr(chosen, part)) for part in ("read", "tokens", "prepare", "shuffle"))
+    assert all(callable(getattr(chosen, part)) for part in ("read", "tokens_of", "shuffle"))
     assert constant_of(f"pipeline.data.{name}", "FILES", ()) == getattr(chosen, "FILES", ())
 
 
@@ -87,18 +87,18 @@ def test_rows_and_tokens_of_the_given_splits(with_splits: Any, tmp_path: Path) -
     assert rows["formation_energy"].notna().all()
     assert rows["energy_above_hull"].tolist()[:3] == [0.0, 0.1, 0.2]
     assert rows["id"].is_unique
-    data = with_splits.tokens(rows, options)
+    data = with_splits.tokens_of("a set", rows, options)
     assert [len(getattr(data, split)) for split in SPLITS] == [5, 2, 2]
     assert lengths_of(data.train) == pytest.approx([4.0, 4.1, 4.2, 4.3, 4.4])
     assert data.length == 86
     assert data.distances is not None
     assert data.origin["max_atoms"] == 20
-    assert torch.equal(with_splits.prepare(options, 0, tmp_path).train, data.train)
 
 
 def test_limits_draw_with_the_seed_among_those_that_can_be_used(with_splits: Any, tmp_path: Path) -> None:
     options = with_splits.Options(train=3, test=2)
-    drawn = [with_splits.tokens(with_splits.read(options, seed, tmp_path), options) for seed in (0, 0, 1, 2, 3)]
+    rows = [with_splits.read(options, seed, tmp_path) for seed in (0, 0, 1, 2, 3)]
+    drawn = [with_splits.tokens_of("a set", each, options) for each in rows]
     assert {len(data.train) for data in drawn} == {3}
     assert {len(data.test) for data in drawn} == {2}
     assert torch.equal(drawn[0].train, drawn[1].train)
@@ -140,7 +140,7 @@ def test_a_split_without_usable_structures_is_an_error_that_counts_the_reasons(
     options = with_splits.Options()
     message = "nothing in the split 'validation': 3 structures, all of them rejected"
     with pytest.raises(KinoflowError, match=message) as raised:
-        with_splits.tokens(with_splits.read(options, 0, tmp_path), options)
+        with_splits.tokens_of("a set", with_splits.read(options, 0, tmp_path), options)
     assert "\n  2 x does not parse\n  1 x a length of 50 A or more" in str(raised.value)
 
 
@@ -217,14 +217,14 @@ def test_structures_of_ones_own_are_split_unless_there_are_paths(
     assert rows["id"].is_unique
     if "test_path" in others and others["test_path"] == "test.extxyz":
         assert rows["formula"][rows["split"] == "test"].tolist() == ["Zn2S2"]
-        assert atoms_of(chosen.tokens(rows, options).test).tolist() == [4]
+        assert atoms_of(chosen.tokens_of("structures", rows, options).test).tolist() == [4]
 
 
 def test_a_path_that_is_not_there_is_an_error_when_the_data_are_prepared(tmp_path: Path) -> None:
     chosen = data_set("structures")
     options = chosen.Options(path=str(tmp_path / "nowhere"))
     with pytest.raises(KinoflowError, match="nowhere: no such file or folder"):
-        chosen.prepare(options, 0, tmp_path)
+        chosen.read(options, 0, tmp_path)
 
 
 # The stage
