@@ -16,7 +16,7 @@ from pipeline.config import Strict
 from pipeline.config_problems import Problem, problems_of
 from pipeline.flow.errors import FlowError
 from pipeline.flow.losses import LOSSES
-from pipeline.flow.paths import PATHS, build_path
+from pipeline.flow.paths import PATHS, build_path, known_to
 from pipeline.flow.registry import Registry, did_you_mean
 from pipeline.flow.sampler import sample
 from pipeline.flow.steps import STEPS
@@ -180,8 +180,7 @@ class Trial:
 
     def _build_path(self) -> None:
         name, options = _choice(self._run["path"])
-        known = {key: value for key, value in self._known.items() if key in PATHS.options(str(name))}
-        self._path = build_path(str(name), self._vocabulary, **options, **known)
+        self._path = build_path(str(name), self._vocabulary, **options, **known_to(str(name), self._known))
 
     def _compute_loss(self) -> None:
         name, options = _choice(self._run["loss"])

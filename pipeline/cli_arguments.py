@@ -4,6 +4,14 @@ import argparse
 from pathlib import Path
 
 
+def count(text: str) -> int:
+    """Return a number of things, which is not below zero."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{value} is below 0")
+    return value
+
+
 def config_file(stage: argparse.ArgumentParser) -> None:
     stage.add_argument("--config", type=Path, default=Path("config/demo.yaml"), help="YAML file (default: %(default)s)")
     stage.add_argument(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline import commands_crystals as commands
-from pipeline.cli_arguments import config_file, gpu_count, input_file, of_experiment, output_file, shard_numbers
+from pipeline.cli_arguments import config_file, count, gpu_count, input_file, of_experiment, output_file, shard_numbers
 
 Add = Callable[[str, Callable[[argparse.Namespace], None], str, str], argparse.ArgumentParser]
 KEPT = ("composition", "lattice", "sites")
@@ -107,10 +107,10 @@ def _add_tools(add: Add) -> None:
     stage.add_argument("--experiment", help="experiment of the configuration (default: the one on crystals)")
     stage.add_argument("--run", required=True, help="name of a trained run with a path")
     stage.add_argument("--formula", help="composition to fix, e.g. LiFePO4")
-    stage.add_argument("--units", type=int, help="formula units in a cell (default: every number that fits, in turn)")
+    stage.add_argument("--units", type=count, help="formula units in a cell (default: every number that fits, in turn)")
     stage.add_argument("--template", type=Path, help="structure to fix parts of, instead of a formula (.cif, .extxyz)")
     stage.add_argument("--keep", nargs="+", choices=KEPT, default=["composition"], help="parts of the template to fix")
-    stage.add_argument("--count", type=int, default=32, help="crystals to generate (default: %(default)s)")
+    stage.add_argument("--count", type=count, default=32, help="crystals to generate (default: %(default)s)")
     stage.add_argument("--seed", type=int, default=0, help="seed of the draws (default: %(default)s)")
     stage.add_argument("--tokens", type=Path, help="tokens from `prepare` (default: those of the results)")
     stage.add_argument("--weights", type=Path, help="weights from `train` (default: those of the results)")
@@ -126,7 +126,7 @@ def _add_tools(add: Add) -> None:
     stage.add_argument("path", type=Path, help="folder or zip of CIFs, .cif, .extxyz, .csv with a cif column, .parquet")
     config_file(stage)
     stage.add_argument("--experiment", help="experiment of the configuration (default: the one on crystals)")
-    stage.add_argument("--relax", type=int, help="structures to relax, from the first on (default: all)")
+    stage.add_argument("--relax", type=count, help="structures to relax, from the first on (default: all)")
     stage.add_argument("--rows", type=Path, help="reference structures from `prepare` (default: those of the results)")
     stage.add_argument("--hull", type=Path, help="hull from `hull` (default: that of the results, or a new one)")
     output_file(stage, "--output", "folder for the tables, scores and relaxed crystals")

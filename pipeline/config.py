@@ -18,12 +18,19 @@ REFERENCES = {
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 
+def _not_a_calibration(name: str) -> str:
+    if name.endswith("_calibration"):
+        raise ValueError("names that end in _calibration are taken by the calibration tables; choose another")
+    return name
+
+
 def _not_a_reference(name: str) -> str:
     if name in REFERENCES:
         raise ValueError("the name is taken by a reference row of the tables; choose another")
     return name
 
 
+ExperimentName = Annotated[Name, AfterValidator(_not_a_calibration)]
 RunName = Annotated[Name, AfterValidator(_not_a_reference)]
 
 
@@ -240,4 +247,4 @@ class Config(Strict):
     seed: int = Field(0, ge=0, description="seed of every run that has none of its own")
     results: str = Field("results", min_length=1, description="directory of everything that is computed")
     data: Fetching = Field(Fetching(), description="where downloaded data come from and go to")
-    experiments: dict[Name, Experiment] = Field(min_length=1, description="the experiments by name")
+    experiments: dict[ExperimentName, Experiment] = Field(min_length=1, description="the experiments by name")

@@ -46,9 +46,16 @@ def relax_slice(config: Config, experiment: str) -> str:
 
 
 def hull_slice(config: Config, experiment: str) -> str:
-    """Return what the hull and the calibration of an experiment depend on besides its structures."""
+    """Return what the hull of an experiment depends on besides its structures."""
     crystals = config.experiments[experiment].crystals
-    return _text(crystals=crystals.model_dump(mode="json", include={"hull", "calibration"}) if crystals else None)
+    return _text(hull=crystals.hull if crystals else None)
+
+
+def calibrate_slice(config: Config, experiment: str) -> str:
+    """Return what the calibration of an experiment depends on besides its structures and hull."""
+    crystals = config.experiments[experiment].crystals
+    chosen = crystals.model_dump(mode="json", include={"calibration", "seconds"}) if crystals else None
+    return _text(seed=config.seed, crystals=chosen)
 
 
 def reference_slice(config: Config, experiment: str) -> str:

@@ -51,6 +51,7 @@ WRONG = [
     (f"{RUN}=5", RUN, "mapping"),
     (f"{EXPERIMENT}.runs.metric.path.lp=two", f"{EXPERIMENT}.runs.metric.path.lp", "number"),
     (f"{EXPERIMENT}.runs.metric.path.lp=[1, two]", f"{EXPERIMENT}.runs.metric.path.lp", "or a list of numbers"),
+    ("experiments={materials_calibration: {}}", "experiments.materials_calibration", "choose another"),
     # an autoregressive run, and crystals
     (f"{RUN}={{path: null, loss: cross_entropy}}", RUN, "remove the key"),
     (f"{RUN}={{path: null, loss: null}}", f"{RUN}.model.name", "is not autoregressive: give the run a path"),

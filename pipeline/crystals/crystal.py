@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # importing pymatgen takes a second, which most commands need
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+FLAT = 1e-4  # degrees; angles that are this close to those of a flat cell are such, up to rounding
+
 
 @dataclass(frozen=True, eq=False)
 class Crystal:
@@ -41,12 +43,33 @@ class Crystal:
         """Return the structure; a cell that cannot exist (angles that do not close) is a ValueError."""
         from pymatgen.core import Lattice, Structure
 
+        if fault := fault_of_cell(self.lengths, self.angles):
+            raise ValueError(f"{fault} (lengths {self.lengths.tolist()}, angles {self.angles.tolist()})")
         lattice = Lattice.from_parameters(*self.lengths.tolist(), *self.angles.tolist())
-        if not np.isfinite(lattice.matrix).all() or not lattice.volume > 0:
-            raise ValueError(f"no cell has the lengths {self.lengths.tolist()} and angles {self.angles.tolist()}")
         return Structure(lattice, self.numbers.tolist(), self.fractions)
 
     @property
     def composition(self) -> dict[int, int]:
         """The number of atoms of each Z."""
         return dict(sorted(Counter(self.numbers.tolist()).items()))
+
+
+def fault_of_cell(lengths: Floats, angles: Floats) -> str:
+    """Return why no cell has the lengths (Angstrom) and angles (degrees), or ''.
+
+    Its volume is abc sqrt(1 + 2 cos A cos B cos C - cos^2 A - cos^2 B - cos^2 C). The radicand is 4 sin s sin(s - A)
+    sin(s - B) sin(s - C), where s is half the sum: it is positive if and only if the angles add up to less than 360 and
+    each is less than the sum of the other two. That is asked here, because it does not suffer from rounding.
+    """
+    with np.errstate(over="ignore"):
+        volume = np.prod(lengths)
+    for wrong, reason in (
+        (not (np.isfinite(lengths).all() and np.isfinite(angles).all()), "a number that is not finite"),
+        ((lengths <= 0).any(), "a length that is not above zero"),
+        (not np.isfinite(volume), "a cell without bounds"),
+        (((angles <= 0) | (angles >= 180)).any(), "an angle that is not between 0 and 180 degrees"),
+        (angles.sum() > 360 - FLAT or 2 * angles.max() > angles.sum() - FLAT, "angles that do not close to a cell"),
+    ):
+        if wrong:
+            return reason
+    return ""

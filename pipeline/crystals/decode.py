@@ -19,7 +19,10 @@ from pipeline.sampling.samples import SampleSet
 
 
 def decode_samples(config: Config, experiment: str, *, samples: Path, table: Path, extxyz: Path, cifs: Path) -> None:
-    """Write the crystals of samples; a sample that is none has a reason in the table and is in no other file."""
+    """Write the crystals of samples; a sample that is none has a reason in the table and is in no other file.
+
+    If its tokens are atoms, only in a cell that cannot exist, the table has them, too: they are a composition.
+    """
     name = config.experiments[experiment].data.name
     if not getattr(DATASETS.load(name), "CRYSTALS", False):
         raise KinoflowError(f"experiments.{experiment}.data: {name!r} is not a data set of crystals; nothing to decode")
@@ -50,6 +53,7 @@ def _rows(drawn: SampleSet) -> list[Row]:
         warnings.simplefilter("ignore")  # pymatgen has a remark on every noble gas
         for number, tokens in enumerate(drawn.tokens.numpy(), start=1):
             id = f"{drawn.conditions['run']}-{number:06d}"
-            crystal = decode(tokens, id)
-            rows.append(rejected_row(id, crystal) if isinstance(crystal, str) else row_of(crystal))
+            found = decode(tokens, id)
+            crystal, reason = found.crystal, found.reason
+            rows.append(rejected_row(id, reason) if crystal is None else row_of(crystal, reason=reason))
     return rows

@@ -1,4 +1,10 @@
-"""Formation energies from the energies of crystals and of the elements."""
+"""Formation energies from the energies of crystals and of the elements.
+
+The reference energies of the elements are rounded to 0.01 eV/atom, so that a formation energy, and with it an energy
+above the hull, is uncertain by up to 0.005 eV/atom (all elements off in the same direction) before any error of CHGNet
+or of DFT: whether E_hull < 0 is not decided for a crystal within 5 meV/atom of the hull. Points of the hull that are
+published as formation energies do not share this error.
+"""
 
 import json
 import math

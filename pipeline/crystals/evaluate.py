@@ -93,7 +93,7 @@ def _references(
     known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
     usable = known[known["reason"] == ""]
     train = [crystal for crystal in crystals_of(usable[usable["split"] == "train"]) if crystal is not None]
-    ready = Path(config.results) / config.scale / "described" / experiment / "test.parquet"
+    ready = Path(config.results) / config.scale / "described_test" / f"{experiment}.parquet"
     if _made_from(ready, rows):
         return train, read_table(ready)
     test = usable[usable["split"] == "test"].reset_index(drop=True)

@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.crystals.crystal import Crystal
 
 Found = tuple[Crystal | str, dict[str, Any]]
+_FLAT = 1e-9  # volume over the product of the sides
 
 
 def frames_of(text: str, id: str) -> Iterator[Found]:
@@ -48,5 +49,7 @@ def _frame(lines: list[str], id: str) -> Found:
     if not atoms.pbc.all() or atoms.cell.rank < 3:
         return "not periodic in three directions", fields
     cell = atoms.cell.cellpar()
+    if abs(np.linalg.det(atoms.cell.array)) <= _FLAT * np.prod(cell[:3]):
+        return "a cell without volume", fields
     fractions = np.linalg.solve(atoms.cell.array.T, atoms.positions.T).T % 1.0
     return Crystal(id, cell[:3], cell[3:], atoms.numbers.astype(np.int64), fractions), fields

@@ -29,6 +29,7 @@ RELAXED_COLUMNS = {
 STEP_LIMIT = "step limit"
 VOLUME_FACTOR = 4.0  # more growth or shrinkage than this is no relaxation
 CLOSEST_PACKING = 2.0  # A^3 an atom; in less (hydrogen metal) the graph of neighbours outgrows any memory
+LOOSEST_PACKING = 1e6  # A^3 an atom; in more no atom has a neighbour, and the search for one outgrows any memory
 SHORTEST_BOND = 0.5  # A; H2 has 0.74
 LOWEST_FORMATION_ENERGY = -6.0  # eV/atom; the lowest that is known is -4.6 (fluorides)
 ENERGY_RANGE = (-20.0, 20.0)  # eV/atom; the elements have 0 to -14.3
@@ -48,7 +49,7 @@ def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float)
         atoms = atoms_of(crystal, calculator)
     except ValueError as error:
         return lost(crystal.id, f"exploded: {error}")
-    if why := _too_dense(atoms):
+    if why := _wrong_density(atoms):
         return lost(crystal.id, why)
     volume = atoms.get_volume()
     cell = FrechetCellFilter(atoms)
@@ -104,9 +105,9 @@ def displacement(start: Crystal, end: Crystal) -> float:
     return float(np.sqrt(((moved @ cells) ** 2).sum(axis=1).mean()))
 
 
-def _too_dense(atoms: Atoms) -> str:
+def _wrong_density(atoms: Atoms) -> str:
     room = atoms.get_volume() / len(atoms)
-    return "" if room >= CLOSEST_PACKING else f"exploded: {room:.2g} A^3 an atom"
+    return "" if CLOSEST_PACKING <= room <= LOOSEST_PACKING else f"exploded: {room:.2g} A^3 an atom"
 
 
 def _explosion(atoms: Atoms, volume: float) -> str:
@@ -117,7 +118,7 @@ def _explosion(atoms: Atoms, volume: float) -> str:
     growth = atoms.get_volume() / volume
     if not 1 / VOLUME_FACTOR < growth < VOLUME_FACTOR:
         return f"exploded: {growth:.2g} times the volume"
-    return _too_dense(atoms)
+    return _wrong_density(atoms)
 
 
 def _absurdity(atoms: Atoms, energy: float) -> str:

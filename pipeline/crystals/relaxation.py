@@ -3,21 +3,25 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pipeline.config import Config
-from pipeline.crystals import chgnet, relax
+from pipeline.crystals import relax
 from pipeline.crystals.chgnet import load_chgnet
 from pipeline.crystals.journal import Journal
 from pipeline.crystals.relax import RELAXED_COLUMNS, lost
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
 from pipeline.crystals.workers import run_tasks
+from pipeline.dependencies import files_of
 from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table, write_table
 from pipeline.provenance import file_hash, inherit_provenance, settings_hash, write_provenance
+
+PACKAGES = ("chgnet", "ase", "torch", "numpy")  # whose versions change the last digits, or more
 
 
 def relax_shard(
@@ -97,7 +101,8 @@ def _fingerprint(settings: dict[str, Any], rows: Sequence[Row], load: Callable[[
         {
             "settings": settings,
             "calculator": f"{load.__module__}.{load.__qualname__}",
-            "code": [file_hash(Path(str(module.__file__))) for module in (chgnet, relax)],
+            "code": [file_hash(file) for file in files_of("pipeline.crystals.relax", "pipeline.crystals.chgnet")],
+            "packages": {name: version(name) for name in PACKAGES},
             "rows": [{name: np.asarray(value).tolist() for name, value in row.items()} for row in rows],
         }
     )

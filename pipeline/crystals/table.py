@@ -32,7 +32,7 @@ def rejected_row(id: str, reason: str, **values: Any) -> Row:
 
 
 def crystal_of(row: Mapping[str, Any]) -> Crystal | None:
-    """Return the crystal of a row, or None if it has a reason not to be one."""
+    """Return the crystal of a row, or None if it has no atoms; if it has a reason, it is not to be used as one."""
     if row["reason"] and not len(row["numbers"]):
         return None
     lengths, angles, fractions = (np.asarray(row[key], dtype=np.float64) for key in ("lengths", "angles", "fractions"))

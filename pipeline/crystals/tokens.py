@@ -14,6 +14,7 @@ noise beyond them, such as 0.29 * 100 = 28.999999999999996, is not seen:
 What has no token is an error that says why; nothing is ever clipped.
 """
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -55,6 +56,14 @@ class EncodingError(KinoflowError):
         self.reason = reason
 
 
+@dataclass(frozen=True)
+class Decoded:
+    """The crystal of tokens, and the reason why it cannot be used, or ''; None if they are not even atoms in a cell."""
+
+    crystal: Crystal | None
+    reason: str
+
+
 def vocabulary() -> Vocabulary:
     """Return the vocabulary of 878 tokens."""
     kinds = [LENGTH] * LENGTHS + [ANGLE] * ANGLES + [FRACTION] * (FRACTIONS - 1) + [NEVER_DATA] + [ELEMENT] * LAST
@@ -91,25 +100,25 @@ def encode(crystal: Crystal, rounding: Rounding = "nearest", max_atoms: int = 20
     return row
 
 
-def decode(tokens: Integers | Tensor, id: str = "") -> Crystal | str:
-    """Return the crystal of a row of tokens, or the reason why it is none."""
+def decode(tokens: Integers | Tensor, id: str = "") -> Decoded:
+    """Return the crystal of a row of tokens; one whose cell cannot exist still has its atoms, and a reason."""
     row = np.asarray(tokens, dtype=np.int64)
     if row.ndim != 1 or len(row) < length_of(1) or (len(row) - CELL) % PER_ATOM:
         raise KinoflowError(f"tokens of a crystal: 6 + 4 a numbers expected, got shape {row.shape}")
     kinds = _kinds_of(row)
     atoms = int((kinds[CELL::PER_ATOM] == ELEMENT).sum())
     if not (kinds[:3] == LENGTH).all() or not (kinds[3:CELL] == ANGLE).all():
-        return "tokens that do not fit: no length or angle where one is due"
+        return Decoded(None, "tokens that do not fit: no length or angle where one is due")
     if not atoms:
-        return "no atoms"
+        return Decoded(None, "no atoms")
     if not np.array_equal(kinds, _layouts(len(row))[atoms]):
-        return "tokens that do not fit: an atom is not an element and three fractions, or comes after the padding"
+        reason = "an atom is not an element and three fractions, or comes after the padding"
+        return Decoded(None, f"tokens that do not fit: {reason}")
     lengths, angles = row[:3], row[3:CELL] - FIRST_ANGLE
-    if reason := _fault_of_cell(lengths, angles):
-        return reason
     quadruples = row[CELL : length_of(atoms)].reshape(atoms, PER_ATOM)
-    fractions = (quadruples[:, 1:] - FIRST_FRACTION) % 100
-    return Crystal(id, lengths / 10, angles.astype(np.float64), quadruples[:, 0] - FIRST_ELEMENT + 1, fractions / 100)
+    numbers, fractions = quadruples[:, 0] - FIRST_ELEMENT + 1, (quadruples[:, 1:] - FIRST_FRACTION) % 100
+    crystal = Crystal(id, lengths / 10, angles.astype(np.float64), numbers, fractions / 100)
+    return Decoded(crystal, _fault_of_cell(lengths, angles))
 
 
 def layout(atoms: int | Tensor, max_atoms: int = 20) -> Tensor:

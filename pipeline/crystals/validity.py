@@ -8,12 +8,18 @@ to be neutral.
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.crystals.crystal import Crystal
+import numpy as np
+
+from pipeline.crystals.crystal import Crystal, Floats
+
+if TYPE_CHECKING:
+    from pymatgen.core import Structure
 
 SHORTEST_DISTANCE = 0.5  # A
 SMALLEST_VOLUME = 0.1  # A^3
+ROUNDING = 1e-8  # A; what is 0.5 A apart, as tokens often are, is so whatever the last digit
 RULES = ("smact14", "default")
 
 
@@ -28,8 +34,27 @@ def structural_valid(crystal: Crystal) -> bool:
         return False  # there is no such cell
     if structure.volume < SMALLEST_VOLUME or min(structure.lattice.abc) <= SHORTEST_DISTANCE:
         return False  # before the neighbours are counted, of which a thin cell has very many
-    first, *_ = structure.get_neighbor_list(SHORTEST_DISTANCE, exclude_self=False)
-    return len(first) == len(structure)  # each atom finds itself and nothing else
+    return _neighbours(structure, SHORTEST_DISTANCE + ROUNDING) == len(structure)  # each finds itself, and nothing else
+
+
+def _neighbours(structure: "Structure", radius: float) -> int:
+    """Return how many atoms and images of atoms are within a radius of the atoms of the cell, themselves included.
+
+    It takes time and memory for the atoms and for their images next to the faces, whatever the volume of the cell: the
+    neighbour list of pymatgen divides it into cubes of the radius, which for a side of 1000 A is more than any memory.
+    """
+    from scipy.spatial import cKDTree
+
+    lattice = structure.lattice.get_lll_reduced_lattice()  # thin cells have too many images, reduced ones are not thin
+    fractions: Floats = lattice.get_fractional_coords(structure.cart_coords) % 1.0
+    images = fractions
+    for axis, spacing in enumerate(1 / np.linalg.norm(lattice.inv_matrix, axis=0)):
+        margin = radius / spacing
+        shifts = np.arange(-math.ceil(margin), math.ceil(margin) + 1)[:, None, None] * np.eye(3)[axis]
+        images = (images + shifts).reshape(-1, 3)
+        images = images[(images[:, axis] >= -margin) & (images[:, axis] < 1 + margin)]
+    atoms, around = (cKDTree(lattice.get_cartesian_coords(points)) for points in (fractions, images))
+    return int(atoms.count_neighbors(around, radius))
 
 
 def composition_valid(composition: Mapping[int, int], rule: str) -> bool:

@@ -21,6 +21,7 @@ from pipeline.flow.errors import KinoflowError
 from pipeline.progress import Progress
 
 Result = TypeVar("Result")
+START_SECONDS = 600.0  # for a worker to start and to initialise, which for CHGNet on a busy network drive is minutes
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -44,7 +45,7 @@ def run_tasks(
     """Yield the position and the outcome of function(item) for every item, in the order in which they are done.
 
     With `initialise`, which each worker calls once before its first task, it is function(initialise(), item); what that
-    takes is not counted in the seconds of a task, and its failure is an error. Workers find both functions by name, so
+    takes is not counted in the seconds of a task, and its failure, or more than START_SECONDS, is an error. Workers find both functions by name, so
     they are functions of modules (or `functools.partial` of such).
     """
     waiting, done = deque(enumerate(items)), 0
@@ -87,7 +88,7 @@ class Worker:
         theirs.close()  # or the end of the worker would not end the connection
         self.ready, self.dead = False, False
         self.position: Any = None
-        self.started = 0.0
+        self.started = time.monotonic()  # the process, then its task
         self._send((function, initialise))
 
     def give(self, position: int, item: Any) -> None:
@@ -101,6 +102,11 @@ class Worker:
         if answer is None and self.position is not None and time.monotonic() - self.started >= seconds:
             self.dead = True
             return Outcome(None, f"time limit ({seconds:g} s)")
+        if answer is None and not self.ready and time.monotonic() - self.started >= START_SECONDS:
+            raise KinoflowError(
+                f"{self.process.name}: a worker process cannot start (not ready after {START_SECONDS:g} s); is the "
+                "machine overloaded, or the drive with the Python packages stuck?"
+            )
         if answer is not None and not self.ready:
             if answer.reason:
                 raise KinoflowError(f"{self.process.name}: a worker process cannot start ({answer.reason})")
@@ -138,7 +144,8 @@ class Worker:
 
 def _wait(crew: Sequence[Worker], seconds: float) -> None:
     """Wait until a worker answers, ends, or is over its time."""
-    ends = [worker.started + seconds for worker in crew if worker.position is not None]
+    busy = [worker for worker in crew if worker.position is not None or not worker.ready]
+    ends = [worker.started + (seconds if worker.ready else START_SECONDS) for worker in busy]
     signs = [sign for worker in crew for sign in (worker.connection, worker.process.sentinel)]
     wait(signs, max(0.0, min(ends) - time.monotonic()) if ends else None)
 

@@ -31,7 +31,8 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     As in Xie et al. (2022): a structure is near if the nearest structure fingerprint and the nearest composition
     fingerprint of the other set are within their cut-offs; these may belong to different structures. A structure need
     not be valid; one without fingerprints is not near, and counts: precision is a share of all generated structures,
-    recall one of the whole test set.
+    recall one of the whole test set, including structures of it whose description failed (those with a
+    `reason`, such as a time limit): no structure can reach them, and recall is the lower for it.
     """
     if evidence.test is None:
         return {}

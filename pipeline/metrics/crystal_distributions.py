@@ -22,7 +22,9 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
     """Return the distances of density (g/cm3) and number of elements; only the count if no structure is valid.
 
-    As in Xie et al. (2022): a valid structure is valid in its structure and its composition and has fingerprints.
+    As in Xie et al. (2022): a valid structure is valid in its structure and its composition and has fingerprints. Test
+    structures that could not be described have no density and are left out; if there are any, the number of those that
+    were used is given as well.
     """
     from scipy.stats import wasserstein_distance
 
@@ -32,11 +34,14 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     valid = rows[rows["structural_valid"] & rows["composition_valid"] & (rows["fingerprint_reason"] == "")]
     count = min(options.samples, len(valid))
     counted = {"wasserstein_samples": float(count)}
-    if count == 0 or evidence.test.empty:
+    test = evidence.test[(evidence.test["reason"] == "") & evidence.test["density"].notna()]
+    if len(test) < len(evidence.test):
+        counted["wasserstein_test_structures"] = float(len(test))
+    if count == 0 or test.empty:
         return counted
     drawn = valid.iloc[np.sort(np.random.default_rng(seed).choice(len(valid), count, replace=False))]
     return {
-        "wasserstein_density": float(wasserstein_distance(drawn["density"], evidence.test["density"])),
-        "wasserstein_elements": float(wasserstein_distance(drawn["elements"], evidence.test["elements"])),
+        "wasserstein_density": float(wasserstein_distance(drawn["density"], test["density"])),
+        "wasserstein_elements": float(wasserstein_distance(drawn["elements"], test["elements"])),
         **counted,
     }

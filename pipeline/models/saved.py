@@ -10,7 +10,7 @@ from pipeline.atomic import replacing
 from pipeline.config import LossChoice, ModelChoice, PathChoice, Strict
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
-from pipeline.flow.paths import PATHS, build_path
+from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.plugins import MODELS
 from pipeline.tensors import metadata_of, read_description
@@ -45,9 +45,8 @@ def new_network(choice: ModelChoice, data: TokenData) -> nn.Module:
 
 def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:
     """Return the path for prepared data, and what it goes by: frequencies of tokens, distances between them."""
-    known = {"counts": data.counts(), "distances": data.distances}
-    wanted = {key: value for key, value in known.items() if key in PATHS.options(choice.name) and value is not None}
-    return build_path(choice.name, data.vocabulary, **choice.options, **wanted)
+    known = {"counts": data.counts()} | ({} if data.distances is None else {"distances": data.distances})
+    return build_path(choice.name, data.vocabulary, **choice.options, **known_to(choice.name, known))
 
 
 def save_network(path: Path, network: nn.Module, description: Description) -> None:

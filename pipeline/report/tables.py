@@ -56,7 +56,7 @@ def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:
     ]
     if not rows:
         return ""
-    keys = [key for key in rows[0] if key != "run"]
+    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "run"]
     return f"\nOurs minus the paper's:\n\n{markdown_table(rows, [], ['run'], keys)}"
 
 

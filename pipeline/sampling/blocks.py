@@ -69,7 +69,7 @@ def draw_tokens(
     on_step: OnStep | None = None,
     clamp: Clamp | None = None,
 ) -> Tensor:
-    """Draw tokens at positions of `kinds`; what tables say of the evaluations of the network is checked here."""
+    """Draw tokens at positions of `kinds`, with one evaluation of the network a step (which is checked) or a token."""
     if model.path is None:
         if clamp is not None:
             run = f"run {model.description.run!r}"

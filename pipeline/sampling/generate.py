@@ -44,10 +44,8 @@ def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: 
     """Return what the tables say of how samples were drawn."""
     description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
     if description.path is None or description.loss is None:
-        # An evaluation a token; how many tokens a sequence has in the mean is known from the training data.
-        evaluations = round(data.tokens_per_sequence(), 1)
         network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
-        return network | {"n": sampling.count, "NFE": evaluations} | drawn
+        return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation a token, pads included
     return {
         "run": description.run,
         "path": label(description.path.name, description.path.options),

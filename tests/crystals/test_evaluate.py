@@ -92,7 +92,7 @@ def test_a_description_of_the_test_set_is_used_if_it_was_made_from_the_same_rows
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = references(tmp_path)["rows"]
-    ready = tmp_path / "tiny" / "described" / "checkerboard" / "test.parquet"
+    ready = tmp_path / "tiny" / "described_test" / "checkerboard.parquet"
     write_table(ready, describe_rows(table(caesium_chloride("ready")), workers=1, seconds=60))
     write_provenance([ready], {}, 0, [rows])
     settings = config.experiments["checkerboard"].crystals

@@ -70,6 +70,17 @@ def test_a_distance_within_some_tokens_is_that_between_them(distance: Distance) 
     torch.testing.assert_close(inside.rows(torch.arange(3)), distance.rows(tokens)[:, tokens])
 
 
+def test_a_path_for_each_kind_passes_on_what_is_known_of_the_data() -> None:
+    kinds = [{"name": "metric", "lp": 2.0}, {"name": "statistics"}, {"name": "uniform"}]
+    counts = torch.arange(9.0)
+    path = build_path("kindwise", VOCABULARY, paths=kinds, distances=TABLE**0.5, counts=counts)
+    alone = build_path("metric", VOCABULARY, lp=2.0, distances=TABLE**0.5)
+    x1, t = torch.zeros(3, dtype=torch.int64), TIMES
+    torch.testing.assert_close(path.log_prob(x1, t), alone.log_prob(x1, t))
+    source = path.source(torch.tensor([1])).exp()[0, 3:7]
+    torch.testing.assert_close(source, (counts[3:7] + 1) / (counts[3:7] + 1).sum(), check_dtype=False)
+
+
 def test_a_token_of_another_kind_does_not_move() -> None:
     path = MetricPath(VOCABULARY, TableDistance(TABLE), Beta(1.0, 1.0))
     x1, z = torch.tensor([0, 4]), torch.tensor([4, 7])

@@ -144,6 +144,14 @@ def test_the_ceiling_is_held_out_data(configured: Configured, tokens: Path, tmp_
     assert samples.conditions == {"run": "data", "n": 110, "seed": 0}
 
 
+def test_the_ceiling_has_all_test_data_if_there_are_fewer_than_samples(
+    configured: Configured, tokens: Path, tmp_path: Path
+) -> None:
+    config = configured("experiments.checkerboard.sampling.count=5000")
+    draw_reference(config, "checkerboard", "data", tokens=tokens, output=tmp_path / "reference")
+    assert SampleSet.load(tmp_path / "reference").conditions["n"] == 120
+
+
 def test_the_null_has_the_columns_of_the_data_without_their_dependence(
     configured: Configured, tokens: Path, tmp_path: Path
 ) -> None:

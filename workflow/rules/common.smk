@@ -138,7 +138,7 @@ def evidence_of(wildcards):
     return {
         "structures": f"{RESULTS}/structures/{experiment}/{name}.parquet",
         "described": f"{RESULTS}/described/{experiment}/{name}.parquet",
-        "test": f"{RESULTS}/described/{experiment}/test.parquet",
+        "test": f"{RESULTS}/described_test/{experiment}.parquet",
     }
 
 
@@ -182,6 +182,10 @@ def relax_settings(wildcards):
 
 def hull_settings(wildcards):
     return slices.hull_slice(CONFIG, wildcards.crystals)
+
+
+def calibrate_settings(wildcards):
+    return slices.calibrate_slice(CONFIG, wildcards.crystals)
 
 
 def reference_settings(wildcards):

@@ -52,7 +52,7 @@ rule describe_test:
         rows=f"{RESULTS}/rows/{{crystals}}.parquet",
         code=code("pipeline.crystals.describe"),
     output:
-        table=f"{RESULTS}/described/{{crystals}}/test.parquet",
+        table=f"{RESULTS}/described_test/{{crystals}}.parquet",
     log:
         f"{LOGS}/describe/{{crystals}}/test.log",
     benchmark:
@@ -162,7 +162,7 @@ rule calibrate:
         runtime=120,
     params:
         config=CONFIG_FILE,
-        settings=hull_settings,
+        settings=calibrate_settings,
     shell:
         "python -m pipeline calibrate --config {params.config} --experiment {wildcards.crystals} "
         "--rows {input.rows} --hull {input.hull} --csv {output.csv} --markdown {output.markdown} > {log} 2>&1"

@@ -17,9 +17,14 @@ def build_path(name: str, vocabulary: Vocabulary, **options: Any) -> Path:
     return PATHS.bind(name, **options)(vocabulary)
 
 
+def known_to(name: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Return what the path registered under `name` takes of what is known of the data, such as counts of tokens."""
+    return {key: value for key, value in known.items() if key in PATHS.options(name)}
+
+
 def example_path(name: str, vocabulary: Vocabulary, **options: Any) -> Path:
     """Return the path registered under `name` with example values for options that come from data."""
     return build_path(name, vocabulary, **(PATHS.example(name, vocabulary) | options))
 
 
-__all__ = ["PATHS", "Path", "build_path", "example_path"]
+__all__ = ["PATHS", "Path", "build_path", "example_path", "known_to"]

@@ -96,13 +96,24 @@ class KindwiseJump(Jump):
 
 
 @PATHS.register("kindwise")
-def kindwise_path(vocabulary: Vocabulary, *, paths: Sequence[dict[str, Any]] = ()) -> Path:
-    """Return the path that follows paths[k] = {name, options} at positions of kind k; by default metric and uniform."""
+def kindwise_path(
+    vocabulary: Vocabulary,
+    *,
+    paths: Sequence[dict[str, Any]] = (),
+    counts: Tensor | None = None,
+    distances: Tensor | None = None,
+) -> Path:
+    """Return the path that follows paths[k] = {name, options} at positions of kind k; by default metric and uniform.
+
+    What is known of the data (`counts` of tokens, `distances` between them) is passed on to the paths that take it.
+    """
+    known = {key: value for key, value in (("counts", counts), ("distances", distances)) if value is not None}
     chosen = paths or [{"name": ("metric", "uniform")[kind % 2]} for kind in range(vocabulary.kinds)]
     built: list[Path] = []
     for entry in chosen:
         if "name" not in entry:
             raise FlowError(f"paths: every entry needs a name, got {dict(entry)}")
         options = {key: value for key, value in entry.items() if key != "name"}
+        options |= {key: value for key, value in known.items() if key in PATHS.options(entry["name"])}
         built.append(PATHS.bind(entry["name"], **options)(vocabulary))
     return KindwisePath(vocabulary, built)

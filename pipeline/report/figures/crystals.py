@@ -122,9 +122,12 @@ def _crystals_of(exhibit: Exhibit, count: int) -> tuple[list[Shown], Counter[str
         relaxed = _relaxed_of(exhibit)
         for position in _order_of(exhibit).tolist():
             row = {} if exhibit.structures is None else exhibit.structures.iloc[position].to_dict()
-            crystal = relaxed(row.get("id")) or decode(exhibit.samples.tokens[position])
-            if isinstance(crystal, str):
-                reasons[crystal] += 1
+            crystal, reason = relaxed(row.get("id")), ""
+            if crystal is None:
+                found = decode(exhibit.samples.tokens[position])
+                crystal, reason = found.crystal, found.reason
+            if crystal is None or reason:
+                reasons[reason] += 1
             else:
                 yield _shown(crystal, row)
 
