@@ -12,7 +12,7 @@ from pipeline.config import Config, Crystals
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import Hull
-from pipeline.crystals.matching import match_crystals
+from pipeline.crystals.matching import first_places, match_crystals
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, crystals_of, records_of
 from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table, write_table
@@ -42,9 +42,11 @@ COLUMNS = {
     "metastable": "bool",
     "unique": "bool",
     "novel": "bool",
+    "sun": "bool",
     "match_reason": "str",
 }
-OF_HULL = ("hull_energy", "energy_above_hull", "stable", "metastable")
+OF_HULL = ("hull_energy", "energy_above_hull", "stable", "metastable", "sun")
+OF_TRAIN = ("novel", "sun")
 
 
 def assess(
@@ -79,8 +81,13 @@ def assess_rows(
     """Return the columns of :data:`COLUMNS`, but no stability without a hull, and no novelty without a training set.
 
     Uniqueness and novelty are those of the relaxed structure if its relaxation converged, else of the generated one. A
-    structure that is not valid, or that could not be matched in time, is neither.
+    structure that is not valid, or that could not be matched in time, is neither, and takes nothing away from others
+    like it. S.U.N. are the first of each kind of the stable and novel structures: one that is unique among these, even
+    if something unstable before it is like it.
     """
+    for name, frame in (("structures", described), ("relaxed structures", relaxed)):
+        if (twice := frame["id"].duplicated()).any():
+            raise KinoflowError(f"{name}: the id {frame['id'][twice].iloc[0]!r} is there twice; give each its own")
     attempts = {row["id"]: row for row in records_of(relaxed)}
     if unknown := sorted(set(attempts) - set(described["id"])):
         raise KinoflowError(f"relaxed structures of another run, such as {unknown[0]!r}; relax those of this one")
@@ -92,9 +99,11 @@ def assess_rows(
         crystals.append(crystal_of(attempt if attempt is not None and converged else row) if usable else None)
         rows.append({name: row[name] for name in COLUMNS if name in row} | _energies(row, attempt, hull))
     matches = match_crystals(crystals, train or [], workers=workers, seconds=seconds)
-    for row, match in zip(rows, matches, strict=True):
-        row |= {"unique": match.unique, "novel": match.novel, "match_reason": match.reason}
-    left_out = {*(OF_HULL if hull is None else ()), *(("novel",) if train is None else ())}
+    unique = first_places(matches, range(len(rows)))
+    sun = first_places(matches, [place for place, row in enumerate(rows) if row["stable"] and matches[place].novel])
+    for place, (row, match) in enumerate(zip(rows, matches, strict=True)):
+        row |= {"unique": place in unique, "novel": match.novel, "sun": place in sun, "match_reason": match.reason}
+    left_out = {*(OF_HULL if hull is None else ()), *(OF_TRAIN if train is None else ())}
     columns = {name: kind for name, kind in COLUMNS.items() if name not in left_out}
     return pd.DataFrame(rows, columns=list(columns)).astype(columns)
 

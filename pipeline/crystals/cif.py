@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.crystals.crystal import Crystal, Floats
+from pipeline.crystals.crystal import Crystal, Floats, fault_of_cell
 from pipeline.crystals.elements import NUMBERS
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _PLAIN = re.compile(
     r" +_atom_site_fract_x\n +_atom_site_fract_y\n +_atom_site_fract_z\n +_atom_site_occupancy\n"
     rf"((?: +[A-Z][a-z]? +\w+ +1(?: +{_NUMBER}){{3}} +1(?:\.0*)? *\n)+)\s*"
 )
+_CELL_ITEM = re.compile(rf"^\s*_cell_(length_[abc]|angle_(?:alpha|beta|gamma))\s+({_NUMBER})", re.MULTILINE)
 _THIRDS = (1 / 3, 2 / 3)
 _TOLERANCE = 1e-4
 _ONE_SITE = 1e-3  # atoms this close may be one site to pymatgen, which has to decide
@@ -82,6 +83,9 @@ def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
 
     results: list[Crystal | str] = []
     for block in _blocks(text):
+        if fault := _fault_of_cell(block):
+            results.append(fault)
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -100,6 +104,13 @@ def _blocks(text: str) -> list[str]:
     """Return the data blocks with atoms; each is parsed for itself, so that a bad one does not take others along."""
     blocks = [f"data_{block}" for block in re.split(r"^\s*data_", f"\n{text}", flags=re.MULTILINE)[1:]]
     return [block for block in blocks if "_atom_site_" in block]
+
+
+def _fault_of_cell(block: str) -> str:
+    """Return what is wrong with the cell of a block, if its six numbers are there: pymatgen makes a cell of any six."""
+    found = {name: float(value) for name, value in _CELL_ITEM.findall(block)}
+    values = np.array([found[name] for name in sorted(found, key=lambda name: not name.startswith("length"))])
+    return fault_of_cell(values[:3], values[3:]) if len(values) == 6 else ""
 
 
 def _first_line(error: Exception) -> str:

@@ -61,12 +61,12 @@ def fault_of_cell(lengths: Floats, angles: Floats) -> str:
     sin(s - B) sin(s - C), where s is half the sum: it is positive if and only if the angles add up to less than 360 and
     each is less than the sum of the other two. That is asked here, because it does not suffer from rounding.
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         volume = np.prod(lengths)
     for wrong, reason in (
         (not (np.isfinite(lengths).all() and np.isfinite(angles).all()), "a number that is not finite"),
         ((lengths <= 0).any(), "a length that is not above zero"),
-        (not np.isfinite(volume), "a cell without bounds"),
+        (not 0 < volume < np.inf, "lengths whose product is zero or infinite as a number"),
         (((angles <= 0) | (angles >= 180)).any(), "an angle that is not between 0 and 180 degrees"),
         (angles.sum() > 360 - FLAT or 2 * angles.max() > angles.sum() - FLAT, "angles that do not close to a cell"),
     ):

@@ -2,8 +2,8 @@
 
 The reference energies of the elements are rounded to 0.01 eV/atom, so that a formation energy, and with it an energy
 above the hull, is uncertain by up to 0.005 eV/atom (all elements off in the same direction) before any error of CHGNet
-or of DFT: whether E_hull < 0 is not decided for a crystal within 5 meV/atom of the hull. Points of the hull that are
-published as formation energies do not share this error.
+or of DFT. The points of the hull are relative to references that are not rounded, so this does not cancel: within
+5 meV/atom of the hull, rounding alone can decide whether E_hull < 0.
 """
 
 import json

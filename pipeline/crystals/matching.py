@@ -1,12 +1,15 @@
-"""Which crystals are new: unlike those before them (unique), and unlike those of the training set (novel).
+"""Which crystals are new: the first of their kind (unique), and unlike those of the training set (novel).
 
 Two crystals are the same if the StructureMatcher of pymatgen says so with its default tolerances: 0.2 for lengths (as a
 share), 0.3 for sites (as a share of the mean free length per atom) and 5 degrees for angles, after scaling both
 primitive cells to one volume. Only crystals of one reduced formula are compared.
+
+That is no equivalence: the first may be like the second, this like the third, and the third unlike the first. Crystals
+are of one kind if such a chain connects them, so that the number of kinds does not depend on their order.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
@@ -18,23 +21,30 @@ if TYPE_CHECKING:
     from pymatgen.core import Structure
 
 Formula = tuple[tuple[int, int], ...]
+Key = tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
 class Match:
-    """Whether a crystal is unique and novel; if that could not be found out it is neither, and the reason says why."""
+    """The places of the crystals before a crystal that are the same, and whether none of the training set is.
 
-    unique: bool
-    novel: bool
+    Copies of a crystal to the last digit share its match, and `original` is its place. Without `like`, which is not the
+    same as with none, all this could not be found out, and the reason says why.
+    """
+
+    original: int = -1
+    like: tuple[int, ...] | None = None
+    novel: bool = False
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A crystal, the crystals of the same formula before it, and those of the training set."""
+    """A crystal with its place, the crystals of the same formula before it with theirs, and the training set's."""
 
+    place: int
     crystal: Crystal
-    earlier: Sequence[Crystal]
+    earlier: Sequence[tuple[int, Crystal]]
     train: Sequence[Crystal]
 
 
@@ -45,18 +55,21 @@ class Matcher:
         from pymatgen.analysis.structure_matcher import StructureMatcher
 
         self._matcher = StructureMatcher()
-        self._reduced: dict[tuple[bytes, ...], Structure | None] = {}
+        self._reduced: dict[Key, Structure | None] = {}
 
     def same(self, first: Crystal, second: Crystal) -> bool:
-        """Return whether two crystals are the same; one whose cell cannot be reduced is like no other."""
-        pair = self.reduced(first), self.reduced(second)
+        """Return whether two crystals are the same; one whose cell cannot be reduced is like no other.
+
+        pymatgen's answer may depend on which is the first, so they are put into an order of their own.
+        """
+        pair = [self.reduced(crystal) for crystal in sorted((first, second), key=key_of)]
         if pair[0] is None or pair[1] is None or len(pair[0]) != len(pair[1]):
             return False
         return bool(self._matcher.fit(pair[0], pair[1], skip_structure_reduction=True))
 
     def reduced(self, crystal: Crystal) -> "Structure | None":
         """Return the primitive cell of the Niggli cell, as the matcher would; None if there is none."""
-        key = tuple(part.tobytes() for part in (crystal.lengths, crystal.angles, crystal.numbers, crystal.fractions))
+        key = key_of(crystal)
         if key not in self._reduced:
             try:
                 niggli = crystal.structure().get_reduced_structure(reduction_algo="niggli")
@@ -67,8 +80,9 @@ class Matcher:
 
 
 def unique_flags(crystals: Sequence[Crystal | None]) -> list[bool]:
-    """Return for each crystal whether none before it is the same; None is not unique."""
-    return [match.unique for match in _matches_here(crystals, [])]
+    """Return for each crystal whether it is the first of its kind; None is not unique."""
+    unique = first_places(_matches_here(crystals, []), range(len(crystals)))
+    return [place in unique for place in range(len(crystals))]
 
 
 def novel_flags(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> list[bool]:
@@ -79,40 +93,69 @@ def novel_flags(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) ->
 def match_crystals(
     crystals: Sequence[Crystal | None], train: Sequence[Crystal], *, workers: int, seconds: float
 ) -> list[Match]:
-    """Return both flags for each crystal, found in worker processes with a time limit for each crystal."""
-    matches = [Match(False, False, "") for _ in crystals]
+    """Return what each crystal is like, found in worker processes with a time limit for each crystal."""
     comparisons = comparisons_of(crystals, train)
-    places, items = list(comparisons), list(comparisons.values())
+    places, items, found = list(comparisons), list(comparisons.values()), dict[int, Match]()
     work = run_tasks(compare, items, workers=workers, seconds=seconds, label="uniqueness", initialise=Matcher)
     for item, outcome in work:
-        matches[places[item]] = outcome.value or Match(False, False, outcome.reason)
-    return matches
+        found[places[item]] = outcome.value or Match(reason=outcome.reason)
+    return [found.get(original, Match()) for original in _originals(crystals)]
+
+
+def first_places(matches: Sequence[Match], among: Iterable[int]) -> set[int]:
+    """Return the places of the first crystals of each kind, among those at some places whose match is known.
+
+    No other crystal counts: what is like two crystals, but not among them itself, does not make them of one kind.
+    """
+    known = [place for place in sorted(among) if matches[place].like is not None]
+    originals = {matches[place].original for place in known}
+    joined = {original: original for original in originals}  # each with another of its kind, one with itself
+
+    def kind_of(original: int) -> int:
+        while joined[original] != original:
+            joined[original] = original = joined[joined[original]]
+        return original
+
+    for original in originals:
+        for other in originals.intersection(matches[original].like or ()):
+            joined[kind_of(other)] = kind_of(original)
+    first: dict[int, int] = {}
+    for place in known:
+        first.setdefault(kind_of(matches[place].original), place)
+    return set(first.values())
 
 
 def comparisons_of(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> dict[int, Comparison]:
-    """Return what each crystal has to be compared with, by its place."""
+    """Return what each crystal has to be compared with, by its place; of copies to the last digit, the first's."""
     of_formula: dict[Formula, list[Crystal]] = defaultdict(list)
     for crystal in train:
         of_formula[reduced_formula(crystal)].append(crystal)
     places: dict[Formula, list[tuple[int, Crystal]]] = defaultdict(list)
-    for place, crystal_or_none in enumerate(crystals):
-        if crystal_or_none is not None:
+    for place, original in enumerate(_originals(crystals)):
+        crystal_or_none = crystals[place]
+        if crystal_or_none is not None and original == place:
             places[reduced_formula(crystal_or_none)].append((place, crystal_or_none))
     return {
-        place: Comparison(crystal, [earlier for _, earlier in bucket[:count]], of_formula.get(formula, []))
+        place: Comparison(place, crystal, bucket[:count], of_formula.get(formula, []))
         for formula, bucket in places.items()
         for count, (place, crystal) in enumerate(bucket)
     }
 
 
 def compare(matcher: Matcher, comparison: Comparison) -> Match:
-    """Return whether a crystal is unlike all that it has to be compared with."""
+    """Return which of the others a crystal is like."""
     if matcher.reduced(comparison.crystal) is None:
-        return Match(False, False, "failed: the cell cannot be reduced")
+        return Match(reason="failed: the cell cannot be reduced")
     return Match(
-        not any(matcher.same(comparison.crystal, other) for other in comparison.earlier),
+        comparison.place,
+        tuple(place for place, other in comparison.earlier if matcher.same(comparison.crystal, other)),
         not any(matcher.same(comparison.crystal, other) for other in comparison.train),
     )
+
+
+def key_of(crystal: Crystal) -> Key:
+    """Return what tells crystals apart to the last digit."""
+    return tuple(part.tobytes() for part in (crystal.lengths, crystal.angles, crystal.numbers, crystal.fractions))
 
 
 def reduced_formula(crystal: Crystal) -> Formula:
@@ -122,9 +165,15 @@ def reduced_formula(crystal: Crystal) -> Formula:
     return tuple((z, count // divisor) for z, count in composition.items())
 
 
+def _originals(crystals: Sequence[Crystal | None]) -> list[int]:
+    """Return for each crystal the place of the first that is the same to the last digit."""
+    first: dict[Key | int, int] = {}
+    return [
+        first.setdefault(place if crystal is None else key_of(crystal), place) for place, crystal in enumerate(crystals)
+    ]
+
+
 def _matches_here(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> list[Match]:
     matcher = Matcher()
-    matches = [Match(False, False)] * len(crystals)
-    for place, comparison in comparisons_of(crystals, train).items():
-        matches[place] = compare(matcher, comparison)
-    return matches
+    found = {place: compare(matcher, comparison) for place, comparison in comparisons_of(crystals, train).items()}
+    return [found.get(original, Match()) for original in _originals(crystals)]

@@ -1,8 +1,9 @@
 """Structures from files: CIF files (one, a folder or a zip of them), extended XYZ, CSV with a `cif` column, parquet.
 
-Every entry gives one row of a crystal frame; one that cannot be used has a reason. Ids are a file's path in its folder,
-the column or field `material_id` or `id`, or else numbers. Energies are those of `formation_energy_per_atom` and
-`e_above_hull` (eV/atom), where there are such columns or fields.
+Every entry gives one row of a crystal frame; one that cannot be used has a reason. If that is only its cell, or if it
+comes from a table with the reason in it, the row still has the atoms: they are a composition. Ids are a file's path in
+its folder, the column or field `material_id` or `id`, or else numbers. Energies are those of
+`formation_energy_per_atom` and `e_above_hull` (eV/atom), where there are such columns or fields.
 """
 
 import warnings
@@ -17,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 from pipeline.crystals.cif import crystals_in_cif
-from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.crystal import Crystal, fault_of_cell
 from pipeline.crystals.elements import LAST
 from pipeline.crystals.extxyz import frames_of
-from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, frame_of, rejected_row, row_of
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
 from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table
 from pipeline.progress import Progress
@@ -33,11 +34,12 @@ Find = Callable[[], list[Crystal | str]]  # what an entry holds: crystals, or re
 
 
 class Entry(NamedTuple):
-    """One entry of a file: its id, what it holds, and its columns or fields."""
+    """One entry of a file: its id, what it holds, its columns or fields, and why it is of no use if that is known."""
 
     id: str
     find: Find
     values: Mapping[str, Any] = {}
+    reason: str = ""
 
 
 def read_structures(path: Path) -> pd.DataFrame:
@@ -62,28 +64,35 @@ def _checked_row(id: str, found: Crystal | str, energies: dict[str, float]) -> R
         return rejected_row(id, f"an element beyond Z = {LAST}", **energies)
     if not all(np.isfinite(values).all() for values in (found.lengths, found.angles, found.fractions)):
         return rejected_row(id, "a number that is not finite", **energies)
-    return row_of(Crystal(id, found.lengths, found.angles, found.numbers, found.fractions), **energies)
+    crystal = Crystal(id, found.lengths, found.angles, found.numbers, found.fractions)
+    return row_of(crystal, reason=fault_of_cell(found.lengths, found.angles), **energies)
 
 
 def frame_of_entries(path: Path, entries: Sequence[Entry]) -> pd.DataFrame:
-    """Return the rows of all entries of a file or folder."""
+    """Return the rows of all entries of a file or folder, which must have some."""
+    if not entries:
+        raise KinoflowError(f"{path}: no structures in this file; give one that has some")
     rows: list[Row] = []
     with Progress(f"reading {path.name}", len(entries), unit="structure") as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pymatgen has a remark on many a file and on every noble gas
         for done, entry in enumerate(entries, start=1):
             found, energies = entry.find(), _energies(entry.values)
             ids = [entry.id] if len(found) == 1 else [f"{entry.id}-{number}" for number in range(1, len(found) + 1)]
-            rows += [_checked_row(*pair, energies) for pair in zip(ids, found, strict=True)]
+            known = {"reason": entry.reason} if entry.reason else {}
+            rows += [_checked_row(*pair, energies) | known for pair in zip(ids, found, strict=True)]
             progress.advance(done)
     return frame_of(_with_unique_ids(rows), COLUMNS)
 
 
 def _with_unique_ids(rows: Iterable[Row]) -> Iterator[Row]:
-    seen: dict[str, int] = {}
+    taken: dict[str, int] = {}  # with the last number that was added to it
     for row in rows:
-        seen[row["id"]] = seen.get(row["id"], 0) + 1
-        number = seen[row["id"]]
-        yield row if number == 1 else row | {"id": f"{row['id']}#{number}"}
+        id = row["id"]
+        while id in taken:
+            taken[row["id"]] += 1
+            id = f"{row['id']}#{taken[row['id']]}"
+        taken[id] = 1
+        yield row | {"id": id}
 
 
 def _entries_of_folder(path: Path) -> list[Entry]:
@@ -108,10 +117,18 @@ def _read_zip(path: Path) -> pd.DataFrame:
             names = [name for name in names if not name.startswith("__MACOSX/")]
             if not names:
                 raise KinoflowError(f"{path}: no CIF files in this archive; give one with files *.cif")
-            entries = [_cif_entry(name[: -len(".cif")], partial(archive.read, name)) for name in names]
+            entries = [Entry(id := name[: -len(".cif")], partial(_member, archive, name, id)) for name in names]
             return frame_of_entries(path, entries)
     except (zipfile.BadZipFile, zlib.error) as error:
         raise KinoflowError(f"{path}: cannot be read as a zip archive ({error}); pack it again") from error
+
+
+def _member(archive: zipfile.ZipFile, name: str, id: str) -> list[Crystal | str]:
+    try:
+        content = archive.read(name)
+    except RuntimeError as error:  # encrypted, or packed in a way that Python does not know
+        return [f"cannot be unpacked: {error}"]
+    return crystals_in_cif(content.decode("utf-8", errors="replace"), id)
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
@@ -140,17 +157,32 @@ def _read_extxyz(path: Path) -> pd.DataFrame:
     for number, (found, fields) in enumerate(frames_of(path.read_text("utf-8", errors="replace"), path.stem), start=1):
         id = next((str(fields[key]) for key in _IDS if key in fields), f"{path.stem}-{number:06d}")
         entries.append(Entry(id, partial(list, [found]), fields))
-    if not entries:
-        raise KinoflowError(f"{path}: no structures in this file; give one with frames of extended XYZ")
     return frame_of_entries(path, entries)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    table = read_table(path, CRYSTAL_COLUMNS)
-    for column in ENERGIES:
-        if column not in table:
-            table[column] = np.nan
-    return table[list(COLUMNS)]
+    entries = []
+    for record in records_of(read_table(path, CRYSTAL_COLUMNS)):
+        reason = record["reason"] if isinstance(record["reason"], str) else ""  # not null, which is no reason
+        entries.append(Entry(str(record["id"]), partial(_crystals_in_record, record), record, reason))
+    return frame_of_entries(path, entries)
+
+
+def _crystals_in_record(record: Row) -> list[Crystal | str]:
+    """Return the crystal of a row of a table, which may have been written by anyone."""
+    try:
+        crystal = crystal_of(record)
+    except (TypeError, ValueError) as error:  # no lists, or not of numbers, or fractions that are not triples
+        return [f"does not parse: {error}"]
+    if crystal is None:
+        return ["no atoms"]
+    sizes = [values.size for values in (crystal.lengths, crystal.angles, crystal.numbers)]
+    if sizes != [3, 3, len(crystal.fractions)]:
+        counts = f"{sizes[0]} lengths, {sizes[1]} angles, {sizes[2]} atoms, {len(crystal.fractions)} places"
+        return [f"does not parse: {counts}"]
+    if not np.array_equal(crystal.numbers, record["numbers"]):
+        return ["does not parse: atomic numbers that are not whole"]
+    return [crystal]
 
 
 def _energies(values: Mapping[str, Any]) -> dict[str, float]:

@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.crystals.crystal import Crystal, Floats
 
 if TYPE_CHECKING:
-    from pymatgen.core import Structure
+    from pymatgen.core import Lattice
 
 SHORTEST_DISTANCE = 0.5  # A
 SMALLEST_VOLUME = 0.1  # A^3
@@ -32,21 +32,23 @@ def structural_valid(crystal: Crystal) -> bool:
         structure = crystal.structure()
     except ValueError:
         return False  # there is no such cell
-    if structure.volume < SMALLEST_VOLUME or min(structure.lattice.abc) <= SHORTEST_DISTANCE:
+    lattice = structure.lattice.get_lll_reduced_lattice()
+    if structure.volume < SMALLEST_VOLUME or min(lattice.abc) <= SHORTEST_DISTANCE + ROUNDING:
         return False  # before the neighbours are counted, of which a thin cell has very many
-    return _neighbours(structure, SHORTEST_DISTANCE + ROUNDING) == len(structure)  # each finds itself, and nothing else
+    neighbours = _neighbours(lattice, structure.cart_coords, SHORTEST_DISTANCE + ROUNDING)
+    return neighbours == len(structure)  # each atom finds itself and nothing else
 
 
-def _neighbours(structure: "Structure", radius: float) -> int:
-    """Return how many atoms and images of atoms are within a radius of the atoms of the cell, themselves included.
+def _neighbours(lattice: "Lattice", places: Floats, radius: float) -> int:
+    """Return how many atoms and images of atoms are within a radius of the atoms at places [a, 3], these included.
 
     It takes time and memory for the atoms and for their images next to the faces, whatever the volume of the cell: the
-    neighbour list of pymatgen divides it into cubes of the radius, which for a side of 1000 A is more than any memory.
+    neighbour list of pymatgen divides it into cubes of the radius, which for sides of 1000 A is 27 GB. The lattice is a
+    reduced one, which is not thin, so that few images are next to its faces.
     """
     from scipy.spatial import cKDTree
 
-    lattice = structure.lattice.get_lll_reduced_lattice()  # thin cells have too many images, reduced ones are not thin
-    fractions: Floats = lattice.get_fractional_coords(structure.cart_coords) % 1.0
+    fractions: Floats = lattice.get_fractional_coords(places) % 1.0
     images = fractions
     for axis, spacing in enumerate(1 / np.linalg.norm(lattice.inv_matrix, axis=0)):
         margin = radius / spacing

@@ -45,8 +45,8 @@ def run_tasks(
     """Yield the position and the outcome of function(item) for every item, in the order in which they are done.
 
     With `initialise`, which each worker calls once before its first task, it is function(initialise(), item); what that
-    takes is not counted in the seconds of a task, and its failure, or more than START_SECONDS, is an error. Workers find both functions by name, so
-    they are functions of modules (or `functools.partial` of such).
+    takes is not counted in the seconds of a task; if it fails, or takes more than START_SECONDS, that is an error.
+    Workers find both functions by name, so they are functions of modules (or `functools.partial` of such).
     """
     waiting, done = deque(enumerate(items)), 0
     crew: list[Worker] = []

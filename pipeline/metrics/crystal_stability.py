@@ -21,8 +21,9 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     """Return the rates of what was asked about.
 
     Stability is a share of the structures that were to be relaxed, with those for which that failed, did not converge,
-    or that have no reference: if all are relaxed, of all that were generated, as in the paper. Uniqueness and novelty
-    are shares of all that were generated.
+    or that have no reference: if all are relaxed, of all that were generated, as in the paper. So is S.U.N.: the first
+    of each kind of stable and novel structures, whatever else is like it. Uniqueness and novelty are shares of all that
+    were generated.
     """
     rows = evidence.assessed
     attempted = rows[rows["relaxed"]]
@@ -44,9 +45,8 @@ def _stability(attempted: pd.DataFrame, evaluations: float | None) -> dict[str, 
         **rate("metastability_rate", int(attempted["metastable"].sum()), total),
         "no_reference": float((attempted["hull_reason"] != "").sum()),
     }
-    if "novel" in attempted:
-        sun = attempted["stable"] & attempted["unique"] & attempted["novel"]
-        scores |= rate("sun_rate", int(sun.sum()), total)
+    if "sun" in attempted:
+        scores |= rate("sun_rate", int(attempted["sun"].sum()), total)
     if evaluations is not None and stable:
         scores["evaluations_per_stable"] = evaluations * total / stable
     known = attempted["energy_above_hull"].dropna()

@@ -81,8 +81,8 @@ def _templates(
         return from_formula(formula, formula_units=units, max_atoms=max_atoms)
     assert template is not None, "one of formula and template is given"
     frame = read_structures(template)
-    crystal = crystals_of(frame)[0]
-    if len(frame) != 1 or crystal is None:
-        reason = frame["reason"].iloc[0] if len(frame) == 1 else f"{len(frame)} structures"
+    reason = frame["reason"].iloc[0] if len(frame) == 1 else f"{len(frame)} structures"
+    crystal = None if reason else crystals_of(frame)[0]
+    if crystal is None:
         raise KinoflowError(f"--template {template}: one crystal expected, but: {reason}")
     return [from_structure(replace(crystal, id=template.stem), keep, rounding=rounding, max_atoms=max_atoms)]

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from small_crystals import caesium_chloride, overlapping, rock_salt, table
 
 from pipeline.config_file import load_config
-from pipeline.crystals.assess import COLUMNS, OF_HULL, assess, assess_rows
+from pipeline.crystals.assess import COLUMNS, OF_HULL, OF_TRAIN, assess, assess_rows
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import NOTHING
 from pipeline.crystals.energies import formation_energy
@@ -140,9 +141,40 @@ def test_the_relaxed_structure_is_compared_if_it_converged() -> None:
     assert flags == [[True, False], [True, True]]
 
 
+@pytest.mark.parametrize("order", list(permutations("abc")), ids="".join)
+def test_something_unstable_takes_no_credit_away_from_a_stable_structure_like_it(order: tuple[str, ...]) -> None:
+    below = energy_at(-0.1, [11, 17])
+    attempts = {
+        "a": attempt(rock_salt("a", 3.98), below, converged=False, reason="step limit"),
+        "b": attempt(rock_salt("b", 3.99), below),
+        "c": attempt(rock_salt("c", 4.0), below),
+    }
+    generated = describe(table(*(rock_salt(id) for id in order)))
+    relaxed = pd.DataFrame([attempts[id] for id in order])
+    found = assess_rows(generated, relaxed, hull(), [], workers=1, seconds=60).set_index("id")
+    first = next(id for id in order if id != "a")
+    assert found.index[found["sun"]].tolist() == [first]
+    assert found.index[found["unique"]].tolist() == [order[0]]
+
+
+def test_what_the_training_set_has_or_is_not_stable_is_not_sun(found: pd.DataFrame) -> None:
+    assert found.index[found["sun"]].tolist() == ["NaCl"]
+    known = assess_rows(DESCRIBED.iloc[:1], RELAXED.iloc[:1], hull(), [rock_salt()], workers=1, seconds=60)
+    assert known[["stable", "unique", "novel", "sun"]].iloc[0].tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("which", ["structures", "relaxed structures"])
+def test_ids_that_are_there_twice_are_refused(which: str) -> None:
+    twice = [0, 0]
+    described, relaxed = (DESCRIBED.iloc[twice], RELAXED.iloc[:1]), (DESCRIBED.iloc[:1], RELAXED.iloc[twice])
+    frames = described if which == "structures" else relaxed
+    with pytest.raises(KinoflowError, match=f"^{which}: the id 'NaCl' is there twice"):
+        assess_rows(*frames, None, None, workers=1, seconds=60)
+
+
 def test_without_a_hull_or_a_training_set_their_columns_are_left_out() -> None:
     frame = assess_rows(DESCRIBED.iloc[:1], RELAXED.iloc[:1], None, None, workers=1, seconds=60)
-    assert list(frame.columns) == [name for name in COLUMNS if name not in (*OF_HULL, "novel")]
+    assert list(frame.columns) == [name for name in COLUMNS if name not in (*OF_HULL, *OF_TRAIN)]
     assert math.isfinite(frame["formation_energy"][0])
 
 

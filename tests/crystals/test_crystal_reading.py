@@ -16,7 +16,7 @@ from pipeline.crystals.cif import crystals_in_cif
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.reading import read_structures
-from pipeline.crystals.table import crystals_of, frame_of, row_of
+from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of, frame_of, row_of
 from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import write_table
 
@@ -138,6 +138,29 @@ def test_two_atoms_on_one_site_are_a_row_with_a_reason(tmp_path: Path) -> None:
     assert read_structures(tmp_path / "bad.cif")["reason"][0].startswith("does not parse: Occupancy")
 
 
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize(
+    "old, new, reason",
+    [
+        ("length_a   5.64", "length_a   -5.64", "a length that is not above zero"),
+        ("length_b   5.64000000", "length_b   0", "a length that is not above zero"),
+        ("alpha   90", "alpha   190", "an angle that is not between 0 and 180 degrees"),
+        ("beta   90.0", "beta   -90.0", "an angle that is not between 0 and 180 degrees"),
+        ("gamma   90", "gamma   180", "an angle that is not between 0 and 180 degrees"),
+        ("alpha   90", "alpha   1", ""),
+    ],
+)
+def test_a_cell_that_cannot_exist_is_a_row_with_a_reason(
+    tmp_path: Path, old: str, new: str, reason: str, plain: bool
+) -> None:
+    text = edited(old, new)
+    (tmp_path / "bad.cif").write_text(text if plain else edited("length_c   5.64000000", "length_c   5.64(2)", text))
+    frame = read_structures(tmp_path / "bad.cif")
+    assert frame["reason"].tolist() == [reason]
+    if plain:
+        assert frame["formula"].tolist() == ["Na4Cl4"]
+
+
 def test_several_structures_in_one_file_are_several_rows_and_a_bad_one_spares_the_others(tmp_path: Path) -> None:
     (tmp_path / "many.cif").write_text(SALT + edited("_cell_length_a   3.82000000\n", "", SULPHIDE) + SULPHIDE)
     frame = read_structures(tmp_path / "many.cif")
@@ -209,6 +232,72 @@ def test_tables_of_our_own_are_read(tmp_path: Path) -> None:
     assert sites_of(first) == sites_of(rock_salt())
 
 
+def own_row(**changes: object) -> dict[str, object]:
+    return row_of(rock_salt("a"), **changes)
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({}, ""),
+        ({"formula": "stale"}, ""),
+        ({"reason": None}, ""),
+        ({"numbers": [95] * 8}, "an element beyond Z = 94"),
+        ({"numbers": []}, "does not parse: 3 lengths, 3 angles, 0 atoms, 8 places"),
+        ({"numbers": [11] * 7}, "does not parse: 3 lengths, 3 angles, 7 atoms, 8 places"),
+        ({"fractions": [0.5] * 23}, "does not parse: cannot reshape"),
+        ({"fractions": [float("nan")] * 24}, "a number that is not finite"),
+        ({"lengths": [4.0, 4.0]}, "does not parse: 2 lengths, 3 angles, 8 atoms, 8 places"),
+        ({"lengths": None}, "does not parse: 1 lengths"),
+        ({"numbers": [11.5] * 8}, "does not parse: atomic numbers that are not whole"),
+        ({"angles": [10.0, 130.0, 90.0]}, "angles that do not close to a cell"),
+        ({"reason": "time limit (60 s)"}, "time limit (60 s)"),
+        ({"reason": "no atoms", "numbers": [], "fractions": []}, "no atoms"),
+    ],
+)
+def test_rows_of_tables_are_checked_like_those_of_files(
+    tmp_path: Path, changes: dict[str, object], reason: str
+) -> None:
+    good = row_of(wurtzite())
+    write_table(tmp_path / "own.parquet", pd.DataFrame([own_row(**changes), good]))
+    frame = read_structures(tmp_path / "own.parquet")
+    assert frame["reason"][1] == ""
+    assert frame["reason"][0].startswith(reason)
+    assert bool(frame["reason"][0]) == bool(reason)
+    kept = not reason or reason in ("angles that do not close to a cell", "time limit (60 s)")
+    assert frame["formula"].tolist() == ["Na4Cl4" if kept else "", "Zn2S2"]
+    assert [len(numbers) for numbers in frame["numbers"]] == [8 if kept else 0, 4]
+
+
+def test_ids_of_a_table_are_unique_even_if_they_look_as_if_they_had_been_made_so(tmp_path: Path) -> None:
+    ids = ["a", "a", "a#2", "b", "a"]
+    write_table(tmp_path / "own.parquet", pd.DataFrame([row_of(rock_salt(id)) for id in ids]))
+    assert read_structures(tmp_path / "own.parquet")["id"].tolist() == ["a", "a#2", "a#2#2", "b", "a#3"]
+
+
+def test_energies_of_a_table_of_our_own_are_kept(tmp_path: Path) -> None:
+    rows = [own_row(formation_energy=-1.5, energy_above_hull=0.1)]
+    write_table(tmp_path / "own.parquet", pd.DataFrame(rows))
+    frame = read_structures(tmp_path / "own.parquet")
+    assert (frame["formation_energy"][0], frame["energy_above_hull"][0]) == (-1.5, 0.1)
+
+
+def test_a_member_of_a_zip_that_cannot_be_unpacked_is_a_row_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.cif", SALT)
+        archive.writestr("locked.cif", SULPHIDE)
+    content = bytearray(path.read_bytes())
+    headers = [content.index(b"PK\x03\x04", 1) + 6, content.rindex(b"PK\x01\x02") + 8]
+    for flags in headers:
+        content[flags] |= 1  # encrypted, says the archive
+    path.write_bytes(content)
+    frame = read_structures(path)
+    assert frame["id"].tolist() == ["a", "locked"]
+    assert frame["reason"][0] == ""
+    assert re.match("cannot be unpacked: .*encrypted", frame["reason"][1])
+
+
 LATTICE = 'Lattice="5 0 0 0 5 0 0 0 5"'
 PROPERTIES = "Properties=species:S:1:pos:R:3"
 FRAMES = f"""1
@@ -255,6 +344,15 @@ def test_frames_of_extended_xyz_are_read_one_by_one(tmp_path: Path) -> None:
     assert frame["fractions"][0] == pytest.approx([0.5, 0, 0.2])
 
 
+@pytest.mark.parametrize("flat", ["5 0 0 10 0 0 0 0 5", "5 0 0 0 5 0 5 5 0", "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9"])
+def test_a_flat_cell_is_a_frame_with_a_reason_and_the_others_stay(tmp_path: Path, flat: str) -> None:
+    good = "".join(f"{line}\n" for line in FRAMES.splitlines()[:3])
+    (tmp_path / "all.extxyz").write_text(good.replace("5 0 0 0 5 0 0 0 5", flat).replace("mine", "flat") + good)
+    frame = read_structures(tmp_path / "all.extxyz")
+    assert frame["id"].tolist() == ["flat", "mine"]
+    assert frame["reason"].tolist() == ["a cell without volume", ""]
+
+
 def test_a_frame_that_is_cut_off_is_a_row_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "cut.xyz").write_text(FRAMES.splitlines()[0] + "\n" + LATTICE)
     assert read_structures(tmp_path / "cut.xyz")["reason"][0] == (
@@ -269,6 +367,11 @@ def no_cifs(path: Path) -> Path:
     with zipfile.ZipFile(path / "empty.zip", "w") as archive:
         archive.writestr("readme.txt", "")
     return path / "empty.zip"
+
+
+def no_rows(path: Path) -> Path:
+    write_table(path / "empty.parquet", frame_of([], CRYSTAL_COLUMNS))
+    return path / "empty.parquet"
 
 
 def written(name: str, content: bytes) -> Callable[[Path], Path]:
@@ -291,6 +394,8 @@ def written(name: str, content: bytes) -> Callable[[Path], Path]:
         (written("empty.csv", b""), "cannot be read as a table"),
         (written("bad.csv.gz", b"no gzip"), "cannot be read as a table"),
         (written("empty.extxyz", b""), "no structures in this file"),
+        (written("header.csv", b"material_id,cif\n"), "no structures in this file"),
+        (no_rows, "no structures in this file"),
         (written("bad.parquet", b"no parquet"), "cannot be read as a parquet table"),
     ],
 )

@@ -21,9 +21,10 @@ def crystal_with(**changes: object) -> Crystal:
 
 
 def decoded(row: np.ndarray | torch.Tensor) -> Crystal:
-    crystal = decode(row)
-    assert isinstance(crystal, Crystal), crystal
-    return crystal
+    found = decode(row)
+    assert found.crystal is not None, found.reason
+    assert not found.reason
+    return found.crystal
 
 
 # The vocabulary
@@ -206,18 +207,36 @@ def changed(position: int, token: int) -> np.ndarray:
     ],
 )
 def test_impossible_rows_are_explained(row: np.ndarray, reason: str) -> None:
-    crystal = decode(row)
-    if reason:
-        assert isinstance(crystal, str)
-        assert reason in crystal
-    else:
-        assert isinstance(crystal, Crystal)
+    found = decode(row).reason
+    assert reason in found
+    assert bool(reason) == bool(found)
 
 
-def test_angles_that_do_not_close_are_no_crystal() -> None:
+def test_tokens_that_are_no_atoms_in_a_cell_give_no_crystal() -> None:
+    no_atoms = np.r_[encode(rock_salt())[:6], np.full(8, tokens.PAD)]
+    for row in (changed(3, 10), changed(8, tokens.MASK), no_atoms):
+        assert decode(row).crystal is None
+
+
+@pytest.mark.parametrize(
+    "cell, reason",
+    [
+        ([56, 56, 56, 100, 120, 140], "angles that do not close to a cell"),
+        ([56, 56, 56, 10, 130, 90], "angles that do not close to a cell"),
+        ([0, 56, 56, 90, 90, 90], "a length that is 0.0 A as a token"),
+        ([56, 56, 56, 90, 0, 90], "an angle that is 0 degrees as a token"),
+    ],
+)
+def test_a_cell_that_cannot_exist_is_a_reason_and_the_atoms_are_kept(cell: list[int], reason: str) -> None:
     row = encode(rock_salt())
-    row[3:6] = tokens.FIRST_ANGLE + np.array([100, 120, 140])
-    assert decode(row) == "angles that do not close to a cell"
+    row[:6] = np.array(cell) + np.repeat([0, tokens.FIRST_ANGLE], 3)
+    found = decode(row, "x")
+    assert found.reason == reason
+    assert found.crystal is not None
+    assert found.crystal.composition == rock_salt().composition
+    assert found.crystal.angles.tolist() == cell[3:]
+    with pytest.raises(ValueError):
+        found.crystal.structure()
 
 
 def test_rows_of_an_impossible_length_are_an_error() -> None:

@@ -28,7 +28,8 @@ def described() -> pd.DataFrame:
     helium = crystal("helium", 4, {(0, 0, 0): 2, (0.5, 0.5, 0.5): 8})
     not_decoded = rejected_row("rejected", "no atoms")
     known = row_of(rock_salt("known composition")) | {"reason": "too many atoms"}
-    frame = table(caesium_chloride(), not_decoded, overlapping(), helium, NO_CELL, known)
+    huge = caesium_chloride("huge", length=5000)
+    frame = table(caesium_chloride(), not_decoded, overlapping(), helium, NO_CELL, known, huge)
     return describe_rows(frame.set_index(frame.index + 7), workers=1, seconds=60).set_index("id")
 
 
@@ -56,6 +57,14 @@ def test_a_composition_counts_even_if_the_structure_has_a_reason(described: pd.D
         assert not row["structural_valid"]
         assert row["fingerprint_reason"] == row["reason"] != ""
         assert not len(row["structure_fingerprint"])
+
+
+def test_a_huge_cell_is_described_like_any_other(described: pd.DataFrame) -> None:
+    row = described.loc["huge"]
+    assert (row["reason"], row["atoms"], row["elements"]) == ("", 2, 2)
+    assert row["composition_valid"]
+    assert row["structural_valid"]
+    assert 0 < row["density"] < 1e-6
 
 
 def test_a_failed_fingerprint_costs_no_other_column(described: pd.DataFrame) -> None:

@@ -1,12 +1,14 @@
 """Which crystals are unlike those before them and unlike the training set."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from small_crystals import caesium_chloride, crystal, rock_salt
 
 from pipeline.crystals import matching
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.matching import Match, match_crystals, novel_flags, unique_flags
+from pipeline.crystals.matching import Match, Matcher, first_places, match_crystals, novel_flags, unique_flags
 from pipeline.crystals.workers import Outcome
 
 MOVED = crystal("moved", 4.12, {(0.25, 0.25, 0.25): 55, (0.75, 0.75, 0.75): 17})
@@ -50,15 +52,57 @@ def test_novel_is_what_the_training_set_does_not_have() -> None:
 
 
 def test_workers_find_the_same() -> None:
-    crystals = [caesium_chloride(), None, MOVED, rock_salt(), NO_CELL]
+    crystals = [caesium_chloride(), None, MOVED, rock_salt(), NO_CELL, caesium_chloride("copy")]
     matches = match_crystals(crystals, [rock_salt()], workers=1, seconds=60)
-    assert [match.unique for match in matches] == unique_flags(crystals)
+    unique = first_places(matches, range(6))
+    assert [place in unique for place in range(6)] == unique_flags(crystals)
     assert [match.novel for match in matches] == novel_flags(crystals, [rock_salt()])
     assert "cannot be reduced" in matches[4].reason
+    assert matches[5] == matches[0]
 
 
 def test_a_crystal_that_cannot_be_matched_in_time_is_neither_unique_nor_novel(monkeypatch: pytest.MonkeyPatch) -> None:
-    late = [(1, Outcome(None, "time limit (60 s)")), (0, Outcome(Match(True, True), ""))]
+    late = [(1, Outcome(None, "time limit (60 s)")), (0, Outcome(Match(0, (), True), ""))]
     monkeypatch.setattr(matching, "run_tasks", lambda *arguments, **settings: iter(late))
     matches = match_crystals([caesium_chloride(), None, rock_salt()], [], workers=1, seconds=60)
-    assert matches == [Match(True, True), Match(False, False), Match(False, False, "time limit (60 s)")]
+    assert [match.novel for match in matches] == [True, False, False]
+    assert [match.reason for match in matches] == ["", "", "time limit (60 s)"]
+    assert first_places(matches, range(3)) == {0}
+
+
+def chain(order: str) -> list[Match]:
+    """Return matches of a, b and c in some order, where a is like b, b like c, and c unlike a."""
+    like = {"a": "b", "b": "ac", "c": "b"}
+    return [
+        Match(place, tuple(before for before in range(place) if order[before] in like[name]))
+        for place, name in enumerate(order)
+    ]
+
+
+def test_the_number_of_kinds_does_not_depend_on_the_order() -> None:
+    for order in map("".join, permutations("abc")):
+        matches = chain(order)
+        assert first_places(matches, range(3)) == {0}, order
+        apart = [place for place, name in enumerate(order) if name != "b"]
+        assert first_places(matches, apart) == set(apart), order
+
+
+def test_what_is_not_among_the_chosen_takes_nothing_away_from_copies_of_it() -> None:
+    copies = match_crystals([caesium_chloride(), MOVED, caesium_chloride(), LARGER], [], workers=1, seconds=60)
+    assert first_places(copies, [2, 3]) == {2}
+    assert first_places(copies, [1, 2]) == {1}
+    assert first_places(copies, [3]) == {3}
+    assert first_places(copies, []) == set()
+
+
+def test_a_crystal_that_could_not_be_matched_takes_nothing_away_from_others_like_it() -> None:
+    matches = [Match(reason="time limit (60 s)"), Match(1, (0,)), Match(2, (0, 1))]
+    assert first_places(matches, range(3)) == {1}
+
+
+def test_which_of_two_crystals_is_the_first_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    matcher, pairs = Matcher(), []
+    monkeypatch.setattr(matcher._matcher, "fit", lambda *pair, **settings: pairs.append(pair) or True)
+    assert matcher.same(MOVED, LARGER)
+    assert matcher.same(LARGER, MOVED)
+    assert pairs[0] == pairs[1]

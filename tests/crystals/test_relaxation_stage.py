@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import energy_model
@@ -15,11 +16,12 @@ from energy_model import LOG, STALL, XENON, relax
 from small_crystals import rock_salt, table
 
 from pipeline.config import Config
+from pipeline.crystals import relaxation
 from pipeline.crystals.relaxation import gather_relaxed, positions_of
 from pipeline.crystals.table import rejected_row
 from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table, write_table
-from pipeline.provenance import sidecar_of
+from pipeline.provenance import file_hash, sidecar_of
 
 ROWS = 7  # of which one is no crystal, and the last is not to be relaxed
 
@@ -108,6 +110,20 @@ def test_a_journal_of_the_same_is_used_and_one_of_other_settings_or_crystals_is_
     frame = read_table(folder / "crystals.parquet")
     frame.at[0, "lengths"] = frame.at[0, "lengths"] * 1.001
     write_table(folder / "crystals.parquet", frame)
+    relax(configured(), folder)
+    assert len(started(folder)) == 5
+
+
+@pytest.mark.parametrize("changed", ["energies", "elements", "version"])
+def test_a_journal_of_other_code_reference_energies_or_packages_is_not_used(
+    folder: Path, changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _leave_journal(folder)
+    if changed == "version":
+        monkeypatch.setattr(relaxation, "version", lambda name: "2.0" if name == "ase" else version(name))
+    else:
+        name = {"energies": "energies.py", "elements": "elemental_energies.json"}[changed]
+        monkeypatch.setattr(relaxation, "file_hash", lambda file: "new" if file.name == name else file_hash(file))
     relax(configured(), folder)
     assert len(started(folder)) == 5
 

@@ -3,12 +3,13 @@
 import random
 import warnings
 
+import numpy as np
 import pytest
 from pymatgen.core import Composition, Element
 from smact.screening import smact_validity
 from small_crystals import caesium_chloride, crystal, overlapping
 
-from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.crystal import Crystal, fault_of_cell
 from pipeline.crystals.validity import RULES, composition_valid, structural_valid
 
 
@@ -25,11 +26,61 @@ from pipeline.crystals.validity import RULES, composition_valid, structural_vali
         (crystal("own image over the diagonal", 4, {(0, 0, 0): 11}, lengths=[5, 5, 5], angles=[2, 90, 90]), False),
         (crystal("no volume", 4, {(0, 0, 0): 11}, lengths=[0.6, 0.6, 0.2]), False),
         (crystal("no such cell", 4, {(0, 0, 0): 11}, angles=[10, 20, 150]), False),
+        (crystal("half an angstrom", 5, {(0, 0, 0): 11, (0.1, 0, 0): 17}), False),
+        (crystal("huge", 1e6, {(0, 0, 0): 11, (0.5, 0.5, 0.5): 17}), True),
+        (crystal("huge, near over an edge", 1000, {(0.0002, 0.0002, 0): 11, (0.9999, 0.9999, 0): 17}), False),
     ],
     ids=lambda value: value.id if isinstance(value, Crystal) else str(value),
 )
 def test_atoms_and_their_images_must_be_more_than_half_an_angstrom_apart(structure: Crystal, valid: bool) -> None:
     assert structural_valid(structure) is valid
+
+
+def test_neighbours_are_those_of_pymatgen_in_cells_of_every_shape() -> None:
+    draw, found = np.random.default_rng(0), []
+    while len(found) < 150:
+        lengths, angles = draw.integers(3, 60, 3) / 10, draw.integers(1, 180, 3).astype(float)
+        if fault_of_cell(lengths, angles):
+            continue
+        atoms = draw.integers(0, 100, (draw.integers(1, 6), 3)) / 100
+        structure = Crystal("", lengths, angles, np.full(len(atoms), 11), atoms).structure()
+        near, *_ = structure.get_neighbor_list(0.5, exclude_self=False)
+        expected = len(near) == len(structure) and structure.volume >= 0.1
+        assert structural_valid(Crystal.of("", structure)) is expected, structure
+        found.append(expected)
+    assert 20 < sum(found) < 130
+
+
+@pytest.mark.parametrize(
+    "lengths, angles, fault",
+    [
+        ([4, 4, 4], [90, 90, 90], ""),
+        ([4, 4, 4], [1, 1, 1], ""),
+        ([4, 4, 4], [119.9, 120, 120], ""),
+        ([4, 4, 4], [120, 120, 120], "do not close"),
+        ([4, 4, 4], [100, 120, 150], "do not close"),
+        ([4, 4, 4], [30, 60, 90], "do not close"),
+        ([4, 4, 4], [30, 60.00005, 90], "do not close"),
+        ([4, 4, 4], [30, 60, 90.00000001], "do not close"),
+        ([4, 4, 4], [10, 130, 90], "do not close"),
+        ([4, 4, 4], [0, 90, 90], "between 0 and 180"),
+        ([4, 4, 4], [90, 180, 90], "between 0 and 180"),
+        ([4, 4, 4], [-60, 60, 60], "between 0 and 180"),
+        ([0, 4, 4], [90, 90, 90], "not above zero"),
+        ([4, -4, 4], [90, 90, 90], "not above zero"),
+        ([4, np.nan, 4], [90, 90, 90], "not finite"),
+        ([4, 4, 4], [90, np.inf, 90], "not finite"),
+        ([1e200, 1e200, 4], [90, 90, 90], "zero or infinite"),
+    ],
+)
+def test_a_cell_that_cannot_exist_is_a_value_error(lengths: list[float], angles: list[float], fault: str) -> None:
+    structure = crystal("", 4, {(0, 0, 0): 11}, lengths=lengths, angles=angles)
+    assert fault in fault_of_cell(structure.lengths, structure.angles)
+    if fault:
+        with pytest.raises(ValueError, match=fault):
+            structure.structure()
+    else:
+        assert structure.structure().volume > 0
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import worker_tasks
 
+from pipeline.crystals import workers
 from pipeline.crystals.workers import ONE_THREAD, Outcome, run_tasks
 from pipeline.flow.errors import KinoflowError
 
@@ -92,6 +93,12 @@ def test_a_worker_has_one_thread_and_the_parent_keeps_its_own(monkeypatch: pytes
 def test_a_worker_that_cannot_start_is_an_error_of_the_stage(initialise: Callable[[], int], message: str) -> None:
     with pytest.raises(KinoflowError, match=f"testing: a worker process cannot start .*{message}"):
         outcomes(worker_tasks.add, [1, 2], initialise=initialise)
+
+
+def test_a_worker_that_is_not_ready_in_time_is_an_error_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "START_SECONDS", 0.5)
+    with pytest.raises(KinoflowError, match=r"testing: a worker process cannot start \(not ready after 0.5 s\)"):
+        outcomes(worker_tasks.add, [1, 2], initialise=worker_tasks.never_loaded)
 
 
 def test_no_worker_is_left_when_the_consumer_stops() -> None:

@@ -20,13 +20,13 @@ from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.dataset import split_at_random
 from pipeline.crystals.export import cif_text, write_extxyz
 from pipeline.crystals.table import row_of
-from pipeline.parquet import read_table
 from pipeline.crystals.tokens import atoms_of, decode
 from pipeline.data.prepare import prepare_data
 from pipeline.data.tokens import SPLITS, TokenData
 from pipeline.dependencies import constant_of
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.paths import build_path
+from pipeline.parquet import read_table
 from pipeline.plugins import DATASETS
 from pipeline.provenance import sidecar_of
 
@@ -46,7 +46,7 @@ def put(path: Path, texts: list[str], **columns: list[object]) -> None:
 
 
 def lengths_of(tokens: torch.Tensor) -> list[float]:
-    return [decode(row.numpy()).lengths[0] for row in tokens]  # type: ignore[union-attr]
+    return [decode(row.numpy()).crystal.lengths[0] for row in tokens]  # type: ignore[union-attr]
 
 
 @pytest.fixture(params=["mp20", "mp20_part"])

@@ -26,7 +26,7 @@ def described(structure: list[Any], composition: list[Any] | None = None, **colu
     lists = {name: [[] if value is None else [value] for value in values] for name, values in prints.items()}
     valid = [value is not None for value in structure]
     reasons = ["" if value is not None else "time limit" for value in structure]
-    frame = {"structural_valid": valid, "composition_valid": valid, "fingerprint_reason": reasons}
+    frame = {"reason": "", "structural_valid": valid, "composition_valid": valid, "fingerprint_reason": reasons}
     numbers = {"density": np.arange(len(structure), dtype=float), "elements": [2] * len(structure)}
     return pd.DataFrame({**lists, **frame, **numbers, **columns})
 
@@ -34,7 +34,9 @@ def described(structure: list[Any], composition: list[Any] | None = None, **colu
 def assessed(count: int, **columns: Any) -> pd.DataFrame:
     """Return rows of failures, with some columns changed."""
     flags = ("structural_valid", "composition_valid", "composition_valid_default", "relaxed", "converged", "stable")
-    frame = pd.DataFrame({name: [False] * count for name in (*flags, "metastable", "unique", "novel")}, dtype=bool)
+    frame = pd.DataFrame(
+        {name: [False] * count for name in (*flags, "metastable", "unique", "novel", "sun")}, dtype=bool
+    )
     return frame.assign(**{"energy_above_hull": np.full(count, np.nan), "hull_reason": [""] * count, **columns})
 
 
@@ -115,6 +117,27 @@ def test_wasserstein_distances_are_those_of_valid_samples_to_the_test_set() -> N
     assert found == {"wasserstein_density": 1.0, "wasserstein_elements": 1.0, "wasserstein_samples": 2.0}
 
 
+def test_test_structures_that_could_not_be_described_are_left_out_of_wasserstein_distances_and_counted() -> None:
+    generated = described([0, 0], density=[2.0, 3.0], elements=[2, 2])
+    test = described(
+        [0, 0, None, None],
+        reason=["", "", "time limit (60 s)", ""],
+        density=[2.0, 3.0, 0.0, np.nan],
+        elements=[2, 2, 0, 9],
+    )
+    found = scores(crystal_distributions, evidence(described=generated, test=test))
+    expected = {"wasserstein_density": 0.0, "wasserstein_elements": 0.0, "wasserstein_samples": 2.0}
+    assert found == expected | {"wasserstein_test_structures": 2.0}
+    none = scores(crystal_distributions, evidence(described=generated, test=test.iloc[2:]))
+    assert none == {"wasserstein_samples": 2.0, "wasserstein_test_structures": 0.0}
+
+
+def test_test_structures_whose_description_failed_count_in_the_recall() -> None:
+    test = described([0.0, None], reason=["", "time limit (60 s)"])
+    found = scores(crystal_coverage, evidence(described=described([0.0]), test=test))
+    assert found["coverage_recall"] == 50
+
+
 def test_samples_for_wasserstein_distances_are_drawn_by_seed() -> None:
     generated, test = described([0.0] * 50), described([0.0], density=[0.0])
     known = evidence(described=generated, test=test)
@@ -130,8 +153,9 @@ def test_stability_is_of_all_that_were_to_be_relaxed() -> None:
         converged=[True, True, True, False, False] + [False] * 3,
         stable=[True, True] + [False] * 6,
         metastable=[True, True, True] + [False] * 5,
-        unique=[True, False] + [True] * 6,
+        unique=[False] + [True] * 7,
         novel=[True] * 4 + [False] * 4,
+        sun=[True, False] + [False] * 6,
         energy_above_hull=[-0.1, -0.2, 0.05, 0.3] + [np.nan] * 4,
         hull_reason=[""] * 4 + ["no reference for Pu"] + [""] * 3,
     )
@@ -167,7 +191,7 @@ def test_no_stable_structure_has_no_cost_and_a_rate_of_zero() -> None:
 
 
 def test_what_was_not_asked_about_is_left_out() -> None:
-    rows = assessed(2, relaxed=[True, True]).drop(columns=["stable", "metastable", "novel"])
+    rows = assessed(2, relaxed=[True, True]).drop(columns=["stable", "metastable", "novel", "sun"])
     known = evidence(assessed=rows, described=described([0.0, 0.0]))
     assert not {"stability_rate", "sun_rate", "novelty"} & scores(crystal_stability, known).keys()
     assert scores(crystal_coverage, known) == scores(crystal_distributions, known) == {}

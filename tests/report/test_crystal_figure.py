@@ -15,7 +15,7 @@ from matplotlib.transforms import Bbox
 
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.table import rejected_row, row_of
-from pipeline.crystals.tokens import BEGIN, encode, vocabulary
+from pipeline.crystals.tokens import BEGIN, FIRST_ANGLE, encode, vocabulary
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
 from pipeline.report.energy_strips import FARTHEST, swarm
@@ -171,6 +171,14 @@ def test_a_run_without_a_crystal_says_why() -> None:
     figure = drawn([exhibit("run", [None, None], None), exhibit("data", [salt(11)], None)])
     assert "2 × tokens that do not fit" in pictures(figure)[0][0]
     assert titles(figure)[1:] == ["NaCl"]
+
+
+def test_a_sample_whose_cell_cannot_exist_is_not_drawn() -> None:
+    broken = exhibit("run", [salt(11)] * 2, None)
+    broken.samples.tokens[0, 3:6] = FIRST_ANGLE + torch.tensor([10, 130, 90])
+    assert titles(drawn([broken])) == ["NaCl"]
+    broken.samples.tokens[1] = broken.samples.tokens[0]
+    assert "2 × angles that do not close to a cell" in pictures(drawn([broken]))[0][0]
 
 
 def test_strips_count_what_has_no_value_and_what_is_beyond_the_axis() -> None:

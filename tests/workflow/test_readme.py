@@ -73,7 +73,7 @@ def test_every_command_runs(small_project: Project) -> None:
 
 def test_crystals_of_a_formula_have_exactly_its_elements(small_project: Project) -> None:
     """Of what the commands above have left."""
-    made = pd.read_csv(small_project.folder / "crystals/NaCl/evaluated/structures.csv")
+    made = pd.read_csv(small_project.folder / "results/NaCl/evaluated/structures.csv")
     assert len(made) == 8
     assert made["formula"].isin(["Na1Cl1", "Na2Cl2"]).all()
     assert (small_project.folder / "results/demo/tables/materials.csv").exists()
