@@ -14,6 +14,7 @@ from pipeline.flow.velocities import VELOCITIES
 from pipeline.models.saved import SavedModel
 from pipeline.progress import Progress
 from pipeline.sampling.autoregressive import sample_in_order
+from pipeline.sampling.layouts import draw_layouts
 from pipeline.seeds import derive_seed
 
 OnStep = Callable[[Tensor, float], None]
@@ -49,14 +50,6 @@ def draw_blocks(
             tokens.append(drawn.cpu())
             frames.append(recorder.frames(size, length))
     return torch.cat(tokens), torch.cat(frames, dim=1).long()
-
-
-def draw_layouts(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
-    """Return the kinds of the positions of training sequences drawn at random, so their numbers of pads too, [N, D]."""
-    if data.vocabulary.kinds == 1:
-        return torch.zeros(count, data.length, dtype=torch.int64)
-    rows = torch.randint(len(data.train), (count,), generator=generator)
-    return data.vocabulary.kinds_of(data.train[rows].long())
 
 
 def draw_tokens(

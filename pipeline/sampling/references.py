@@ -11,7 +11,7 @@ from pipeline.config import Config
 from pipeline.data.tokens import TokenData
 from pipeline.plugins import DATASETS
 from pipeline.provenance import write_provenance
-from pipeline.sampling.blocks import draw_layouts
+from pipeline.sampling.layouts import draw_layouts
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from pipeline.data.tokens import TokenData
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.sampling.autoregressive import sample_in_order
-from pipeline.sampling.blocks import draw_layouts
+from pipeline.sampling.layouts import draw_layouts
 from pipeline.sampling.references import independent_columns
 from pipeline.training.objective import NextTokenObjective
 

@@ -32,14 +32,16 @@ class Project:
         (folder / "config/tiny.yaml").write_text(yaml.safe_dump(TINY))
         return cls(folder)
 
-    def snakemake(self, *arguments: str, scale: str = "tiny", values: str = "") -> subprocess.CompletedProcess[str]:
+    def snakemake(
+        self, *arguments: str, scale: str = "tiny", values: str = "", experiment: str = "checkerboard"
+    ) -> subprocess.CompletedProcess[str]:
         """Run the workflow with `values` over the experiment's configuration; its output is in stdout."""
-        given = [f"scale={scale}"] + ([f"experiments={{checkerboard: {values}}}"] if values else [])
+        given = [f"scale={scale}"] + ([f"experiments={{{experiment}: {values}}}"] if values else [])
         return self.run(sys.executable, "-m", "snakemake", *arguments, "--config", *given)
 
-    def planned(self, scale: str = "tiny", values: str = "") -> dict[str, int]:
+    def planned(self, scale: str = "tiny", values: str = "", experiment: str = "checkerboard") -> dict[str, int]:
         """Return how many jobs of each rule a dry run plans."""
-        result = self.snakemake("--dry-run", scale=scale, values=values)
+        result = self.snakemake("--dry-run", scale=scale, values=values, experiment=experiment)
         assert result.returncode == 0, result.stdout
         stats = result.stdout.rpartition("Job stats:")[2].partition("\n\n")[0] if "Job stats:" in result.stdout else ""
         return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", stats, re.MULTILINE)}

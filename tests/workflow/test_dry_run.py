@@ -4,22 +4,39 @@ import pytest
 from project import Project
 
 
-@pytest.mark.parametrize("scale, shards", [("demo", 1), ("small", 4), ("paper", 20)])
-def test_every_scale_plans_its_jobs(project: Project, scale: str, shards: int) -> None:
-    runs = 4
+@pytest.mark.parametrize(
+    "scale, shards, crystal_runs, crystal_shards, relaxation_shards",
+    [("demo", 1, 4, 1, 1), ("small", 4, 5, 2, 2), ("paper", 20, 5, 4, 50)],
+)
+def test_every_scale_plans_its_jobs(
+    project: Project, scale: str, shards: int, crystal_runs: int, crystal_shards: int, relaxation_shards: int
+) -> None:
+    runs, references, names = 4 + crystal_runs, 2 + 3, crystal_runs + 3
     expected = {
         "prepare": 1,
+        "prepare_crystals": 1,
         "train": runs,
-        "sample": runs * shards,
+        "sample": 4 * shards + crystal_runs * crystal_shards,
         "gather": runs,
-        "reference": 2,
+        "reference": references,
+        "decode": names,
+        "describe": names,
+        "describe_test": 1,
+        "relax": names * relaxation_shards,
+        "gather_relaxed": names,
+        "hull": 1,
+        "calibrate": 1,
+        "assess": names,
         "score": runs,
-        "score_reference": 2,
-        "table": 1,
-        "figure": 1,
+        "score_reference": references,
+        "table": 2,
+        "figure": 2,
         "all": 1,
     }
-    assert project.planned(scale) == expected | {"total": sum(expected.values())}
+    planned = project.planned(scale)
+    fetched = planned.pop("fetch")  # none that is in the cache already
+    assert fetched > 0
+    assert planned == expected | {"total": sum(expected.values()) + fetched}
 
 
 def test_an_experiment_without_a_figure_plans_none(project: Project) -> None:

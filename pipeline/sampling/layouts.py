@@ -1,0 +1,14 @@
+"""Which kind of token is where in a sample: as in a sequence of the training data."""
+
+import torch
+from torch import Tensor
+
+from pipeline.data.tokens import TokenData
+
+
+def draw_layouts(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
+    """Return the kinds of the positions of training sequences drawn at random, so their numbers of pads too, [N, D]."""
+    if data.vocabulary.kinds == 1:
+        return torch.zeros(count, data.length, dtype=torch.int64)
+    rows = torch.randint(len(data.train), (count,), generator=generator)
+    return data.vocabulary.kinds_of(data.train[rows].long())
