@@ -80,10 +80,6 @@ def test_check_prints_the_configuration_with_settings_and_defaults(
         (["gather", "--shards", "nowhere.safetensors", "--output", "x"], "nowhere.safetensors: no such file"),
         (["fetch", "mnits"], "mnist"),
         (["evaluate-crystals", "nowhere", "--output", "x"], "nowhere"),
-        (
-            ["generate-crystals", "--run", "mask_ko", "--formula", "NaCl", "--count", "0", "--output", "x"],
-            "no such file",
-        ),
         (["evaluate-crystals", "x", "--experiment", "checkerboard", "--output", "x"], "not one on crystals"),
         (["generate-crystals", "--run", "mask_k0", "--formula", "NaCl", "--output", "x"], "did you mean 'mask_ko'"),
         (["generate-crystals", "--run", "mask_ko", "--output", "x"], "give either --formula or --template"),

@@ -43,7 +43,7 @@ def test_the_table_has_our_runs_the_references_and_the_papers_rows(finished: Pro
     assert ceiling["energy model"].startswith("CHGNet")
     for row in rows[:4]:
         assert row["n"] == "3"
-        assert row["relaxed"] == "1"
+        assert float(row["relaxed"]) == 1
         assert 0 <= float(row["stability_rate"]) <= 100
         assert row["stability_rate_high"]
     assert [row["NFE"] for row in rows[:2]] == ["22", ""]
