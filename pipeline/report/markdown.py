@@ -26,7 +26,8 @@ def markdown_table(
     padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
     table = "".join(f"| {' | '.join(cells)} |\n" for cells in padded)
     notes = [f"{key.replace('_', ' ')}: {_rounded(value)}" for key, value in shared.items()]
-    return table + (f"\nAll rows{' of ours' if theirs else ''}: {'; '.join(notes)}.\n" if notes else "")
+    rows = "all rows of ours" if theirs else "all rows"
+    return table + (f"\nThe same in {rows} that have it: {'; '.join(notes)}.\n" if notes else "")
 
 
 def _shared(rows: Sequence[Row], conditions: Sequence[str]) -> Row:

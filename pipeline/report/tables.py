@@ -11,10 +11,9 @@ from pipeline.atomic import write_text
 from pipeline.config import REFERENCES, Config
 from pipeline.flow.errors import KinoflowError
 from pipeline.provenance import write_provenance
-from pipeline.report.markdown import markdown_table
+from pipeline.report.markdown import NOT_RUN, markdown_table
 from pipeline.report.paper import rows_of_paper
 
-NOT_RUN = "not run"
 OURS, PAPER = "ours", "paper"
 Row = dict[str, Any]
 
