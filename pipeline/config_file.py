@@ -50,7 +50,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         near = ", ".join(sorted(str(file) for file in path.parent.glob("*.yaml"))) or "no .yaml file in its folder"
         raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}")])
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeySafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(str(path), [Problem((), None, f"not valid YAML: {error}")]) from error
     if not isinstance(raw, dict):
@@ -75,7 +75,7 @@ def parse_setting(text: str) -> dict[str, Any]:
     if not equals or not all(key.split(".")):
         raise ConfigError("--set", [Problem((), text, "write it as key.of.keys=value, e.g. seed=1")])
     try:
-        tree = yaml.load(value, Loader=_UniqueKeyLoader)
+        tree = yaml.load(value, Loader=_UniqueKeySafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError("--set", [Problem((), text, f"not a valid YAML value: {error}")]) from error
     for part in reversed(key.split(".")):
@@ -117,7 +117,7 @@ def _complete(experiment: Any, seed: Any) -> Any:
     return experiment | {"runs": runs}
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
+class _UniqueKeySafeLoader(yaml.SafeLoader):
     """YAML's safe loader, plain values only, which also refuses a key that is given twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

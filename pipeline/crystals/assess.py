@@ -8,11 +8,12 @@ from typing import Any
 import pandas as pd
 
 from pipeline.atomic import replacing
-from pipeline.config import Config, Crystals
+from pipeline.config import Config
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energies import formation_energy
+from pipeline.crystals.energies import METASTABLE, formation_energy
 from pipeline.crystals.hull import Hull
 from pipeline.crystals.matching import first_places, match_crystals
+from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, crystals_of, records_of
 from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table, write_table
@@ -20,7 +21,6 @@ from pipeline.provenance import write_provenance
 
 DESCRIBED = ("structural_valid", "composition_valid", "composition_valid_default")
 RELAXED = ("id", "reason", "converged", "steps", "energy_per_atom", "lengths", "angles", "numbers", "fractions")
-METASTABLE = 0.1  # eV/atom above the hull
 COLUMNS = {
     "id": "str",
     "reason": "str",
@@ -53,7 +53,7 @@ def assess(
     config: Config, experiment: str, *, described: Path, relaxed: Path, hull: Path, rows: Path, output: Path, csv: Path
 ) -> None:
     """Write a row for each generated structure, as parquet and as CSV."""
-    settings = config.experiments[experiment].crystals or Crystals()
+    settings = settings_of(config, experiment)
     known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
     train = crystals_of(known[(known["split"] == "train") & (known["reason"] == "")])
     frame = assess_rows(

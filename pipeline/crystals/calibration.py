@@ -12,18 +12,19 @@ from pipeline.atomic import write_text
 from pipeline.config import Config
 from pipeline.crystals.chgnet import load_chgnet, static_energy
 from pipeline.crystals.crystal import Floats
-from pipeline.crystals.energies import formation_energy
+from pipeline.crystals.energies import METASTABLE, formation_energy
 from pipeline.crystals.hull import DATA_SET, ELEMENT, PUBLISHED, Hull, shares_of
+from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
 from pipeline.crystals.workers import run_tasks
-from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table
 from pipeline.provenance import write_provenance
+from pipeline.report.markdown import markdown_table
 from pipeline.seeds import derive_seed
 
 RESAMPLES = 2000
 NEARLY = 1e-6  # eV/atom; less is on the hull
-NEAR = 0.1  # eV/atom above the hull, to which a crystal is called metastable
+NOTE = "Energies in eV/atom, with the 95 % interval of the mean; left out: structures without one of the energies."
 GROUND_STATE = "published ground state of the same formula (another polymorph would be lower than the structure)"
 COLUMNS = (
     "compared",
@@ -31,8 +32,8 @@ COLUMNS = (
     "n",
     "left_out",
     "mean_absolute_error",
-    "interval_low",
-    "interval_high",
+    "mean_absolute_error_low",
+    "mean_absolute_error_high",
     "median_absolute_error",
     "bias",
     "agree_at_0",
@@ -56,9 +57,7 @@ def calibrate(
     A data set that knows its energies is compared with those. One that does not is compared with the published
     formation energy of the ground state of the same formula. `load` is what each worker gets its calculator from.
     """
-    chosen = config.experiments[experiment].crystals
-    if chosen is None:
-        raise KinoflowError(f"experiments.{experiment}.crystals is null; calibration is for experiments on crystals")
+    chosen = settings_of(config, experiment)
     seed = derive_seed(config.seed, experiment, "calibration")
     known = Hull.load(hull)
     drawn = draw_test_rows(rows, chosen.calibration, seed)
@@ -73,22 +72,9 @@ def calibrate(
         actual = np.array([lowest.get(shares_of(_composition(row)), math.nan) for row in drawn])
         table = [compare("formation energy by CHGNet", GROUND_STATE, predicted, actual, seed)]
     write_text(csv, pd.DataFrame(table, columns=list(COLUMNS)).to_csv(index=False))
-    write_text(markdown, as_markdown(table))
+    write_text(markdown, f"{markdown_table(table, [], COLUMNS[:2], COLUMNS[2:-1])}\n{NOTE}\n")
     settings = {"calibration": chosen.calibration, "seconds": chosen.seconds}
     write_provenance([csv, markdown], settings, config.seed, [rows, hull])
-
-
-def as_markdown(table: Sequence[Row]) -> str:
-    """Return the rows with three digits, and the interval of the mean absolute error beside it."""
-    names = [name for name in COLUMNS if not name.startswith("interval") and name != "unit"]
-    lines = [[name.replace("_", " ") for name in names], ["---"] * len(names)]
-    for row in table:
-        cells = [f"{row[name]:.3g}" if isinstance(row.get(name), float) else str(row.get(name, "")) for name in names]
-        if "interval_low" in row:
-            cells[names.index("mean_absolute_error")] += f" [{row['interval_low']:.3g}, {row['interval_high']:.3g}]"
-        lines.append(cells)
-    note = "Energies in eV/atom, with the 95 % interval of the mean; left out: structures without one of the energies."
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines) + f"\n{note}\n"
 
 
 def draw_test_rows(rows: Path, count: int, seed: int) -> list[Row]:
@@ -144,8 +130,8 @@ def compare(name: str, against: str, values: Floats, references: Floats, seed: i
     low, high = np.quantile(resampled, (0.025, 0.975))
     return row | {
         "mean_absolute_error": float(errors.mean()),
-        "interval_low": float(low),
-        "interval_high": float(high),
+        "mean_absolute_error_low": float(low),
+        "mean_absolute_error_high": float(high),
         "median_absolute_error": float(np.median(errors)),
         "bias": float(differences.mean()),
     }
@@ -156,7 +142,7 @@ def agreement(ours: Floats, theirs: Floats) -> Row:
     both = np.isfinite(ours) & np.isfinite(theirs)
     if not both.any():
         return {}
-    limits = {"agree_at_0": NEARLY, "agree_at_0.1": NEAR + NEARLY}
+    limits = {"agree_at_0": NEARLY, "agree_at_0.1": METASTABLE + NEARLY}
     return {name: float(((ours[both] <= limit) == (theirs[both] <= limit)).mean()) for name, limit in limits.items()}
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.config import Config, Crystals
+from pipeline.config import Config
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.fingerprints import Fingerprinter
+from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystals_of
 from pipeline.crystals.validity import composition_valid, structural_valid
 from pipeline.crystals.workers import run_tasks
@@ -36,7 +37,7 @@ def describe(config: Config, experiment: str, *, crystals: Path, split: str | No
         frame = frame[(frame["split"] == split) & (frame["reason"] == "")].reset_index(drop=True)
         if frame.empty:
             raise KinoflowError(f"{crystals}: no usable structure in the split {split!r}; prepare more data")
-    settings = config.experiments[experiment].crystals or Crystals()
+    settings = settings_of(config, experiment)
     write_table(output, describe_rows(frame, settings.workers, settings.seconds))
     write_provenance([output], {"seconds": settings.seconds, "split": split}, config.seed, [crystals])
 

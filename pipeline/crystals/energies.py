@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+METASTABLE = 0.1  # eV/atom above the hull, up to which a crystal may well exist
 ELEMENTS = Path(__file__).parent / "reference" / "elemental_energies.json"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.atomic import write_json
-from pipeline.config import Config, Crystals
+from pipeline.config import Config, Crystals, Relaxation
 from pipeline.crystals.assess import assess_rows, write_csv
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import describe_rows
@@ -19,7 +19,8 @@ from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.crystals.export import write_extxyz
 from pipeline.crystals.hull import FILES, Hull, build_hull, elements_of, published_points
 from pipeline.crystals.reading import read_structures
-from pipeline.crystals.relaxation import relax_shard
+from pipeline.crystals.relaxation import relax_table
+from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
 from pipeline.data.errors import FetchError
 from pipeline.data.fetch import fetch_by_name
@@ -50,12 +51,13 @@ def evaluate(
     its energies cannot be fetched, there is no stability. The folder gets structures.csv and .parquet, scores.json, the
     relaxed structures as relaxed.parquet and .extxyz, and described.parquet.
     """
-    settings = config.experiments[experiment].crystals or Crystals()
+    settings = settings_of(config, experiment)
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
     references = _hull(config, experiment, settings, rows, hull, output / "hull.parquet")
     train, test = _references(config, experiment, settings, rows)
     described = describe_rows(structures, settings.workers, settings.seconds)
-    after = _relax(config, experiment, described, len(described) if relaxed is None else relaxed, output)
+    count = len(described) if relaxed is None else relaxed
+    after = _relax(settings.relaxation.model_copy(update={"count": count}), config.seed, described, output)
     assessed = assess_rows(described, after, references, train, workers=settings.workers, seconds=settings.seconds)
     scores = _scores(config, experiment, CrystalEvidence(assessed, described, test))
     files = {name: output / name for name in ("structures.parquet", "structures.csv", "relaxed.extxyz", "scores.json")}
@@ -70,16 +72,11 @@ def evaluate(
     return scores
 
 
-def _relax(config: Config, experiment: str, described: pd.DataFrame, count: int, output: Path) -> pd.DataFrame:
-    """Return the relaxed structures of the first `count`; a call that was stopped goes on where it was."""
-    chosen = config.experiments[experiment]
-    settings = chosen.crystals or Crystals()
-    settings = settings.model_copy(update={"relaxation": settings.relaxation.model_copy(update={"count": count})})
-    chosen = chosen.model_copy(update={"crystals": settings})
-    changed = config.model_copy(update={"experiments": {**config.experiments, experiment: chosen}})
+def _relax(settings: Relaxation, seed: int, described: pd.DataFrame, output: Path) -> pd.DataFrame:
+    """Return the relaxed structures; a call that was stopped goes on where it was."""
     crystals, table = output / "described.parquet", output / "relaxed.parquet"
     write_table(crystals, described)
-    relax_shard(changed, experiment, crystals=crystals, shard=0, shards=1, journal=output / "journal", output=table)
+    relax_table(settings, seed, crystals=crystals, journal=output / "journal", output=table)
     return read_table(table)
 
 
@@ -132,10 +129,11 @@ def _hull(
 
 
 def _scores(config: Config, experiment: str, evidence: CrystalEvidence) -> dict[str, float]:
-    """Return the metrics of crystals with the options of the experiment."""
+    """Return the metrics of crystals, and those of the experiment that need no more than evidence."""
     scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
+    own = [name for name in scoring if hasattr(METRICS.load(name), "measure")]
     scores: dict[str, float] = {}
-    for name in OF_CRYSTALS:
+    for name in dict.fromkeys([*OF_CRYSTALS, *own]):
         scores |= METRICS.load(name).measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
     return scores
 

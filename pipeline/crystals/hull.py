@@ -28,6 +28,7 @@ from pipeline.config import Config
 from pipeline.crystals.computed_entries import read_computed_entries
 from pipeline.crystals.corrections import change_of_2020
 from pipeline.crystals.energies import symbols_of
+from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import records_of
 from pipeline.crystals.workers import run_tasks
 from pipeline.flow.errors import KinoflowError
@@ -176,9 +177,7 @@ class Hull:
 
 def build_hull(config: Config, experiment: str, *, rows: Path, output: Path) -> None:
     """Write the hull for an experiment on crystals."""
-    crystals = config.experiments[experiment].crystals
-    if crystals is None:
-        raise KinoflowError(f"experiments.{experiment}.crystals is null; a hull is for experiments on crystals")
+    crystals = settings_of(config, experiment)
     if crystals.hull is not None:
         inputs = [Path(crystals.hull)]
         entries = read_computed_entries(inputs[0])

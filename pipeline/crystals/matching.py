@@ -79,17 +79,6 @@ class Matcher:
         return self._reduced[key]
 
 
-def unique_flags(crystals: Sequence[Crystal | None]) -> list[bool]:
-    """Return for each crystal whether it is the first of its kind; None is not unique."""
-    unique = first_places(_matches_here(crystals, []), range(len(crystals)))
-    return [place in unique for place in range(len(crystals))]
-
-
-def novel_flags(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> list[bool]:
-    """Return for each crystal whether none of the training set is the same; None is not novel."""
-    return [match.novel for match in _matches_here(crystals, train)]
-
-
 def match_crystals(
     crystals: Sequence[Crystal | None], train: Sequence[Crystal], *, workers: int, seconds: float
 ) -> list[Match]:
@@ -107,21 +96,17 @@ def first_places(matches: Sequence[Match], among: Iterable[int]) -> set[int]:
 
     No other crystal counts: what is like two crystals, but not among them itself, does not make them of one kind.
     """
+    from scipy.cluster.hierarchy import DisjointSet
+
     known = [place for place in sorted(among) if matches[place].like is not None]
-    originals = {matches[place].original for place in known}
-    joined = {original: original for original in originals}  # each with another of its kind, one with itself
-
-    def kind_of(original: int) -> int:
-        while joined[original] != original:
-            joined[original] = original = joined[joined[original]]
-        return original
-
-    for original in originals:
-        for other in originals.intersection(matches[original].like or ()):
-            joined[kind_of(other)] = kind_of(original)
+    kinds = DisjointSet({matches[place].original for place in known})
+    for original in kinds:
+        for other in matches[original].like or ():
+            if other in kinds:
+                kinds.merge(original, other)
     first: dict[int, int] = {}
     for place in known:
-        first.setdefault(kind_of(matches[place].original), place)
+        first.setdefault(kinds[matches[place].original], place)
     return set(first.values())
 
 
@@ -171,9 +156,3 @@ def _originals(crystals: Sequence[Crystal | None]) -> list[int]:
     return [
         first.setdefault(place if crystal is None else key_of(crystal), place) for place, crystal in enumerate(crystals)
     ]
-
-
-def _matches_here(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> list[Match]:
-    matcher = Matcher()
-    found = {place: compare(matcher, comparison) for place, comparison in comparisons_of(crystals, train).items()}
-    return [found.get(original, Match()) for original in _originals(crystals)]

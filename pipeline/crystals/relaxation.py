@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.config import Config
+from pipeline.config import Config, Relaxation
 from pipeline.crystals import relax
 from pipeline.crystals.chgnet import load_chgnet
 from pipeline.crystals.journal import Journal
 from pipeline.crystals.relax import RELAXED_COLUMNS, lost
+from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
 from pipeline.crystals.workers import run_tasks
 from pipeline.dependencies import files_of
-from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table, write_table
 from pipeline.provenance import file_hash, inherit_provenance, settings_hash, write_provenance
+from pipeline.shards import part_of
 
 PACKAGES = ("chgnet", "ase", "torch", "numpy")  # whose versions change the last digits, or more
 
@@ -35,16 +36,31 @@ def relax_shard(
     output: Path,
     load: Callable[[], Any] = load_chgnet,
 ) -> None:
+    """Relax one shard of the first crystals of a table, as the configuration says."""
+    settings = settings_of(config, experiment).relaxation
+    relax_table(
+        settings, config.seed, crystals=crystals, shard=shard, shards=shards, journal=journal, output=output, load=load
+    )
+
+
+def relax_table(
+    settings: Relaxation,
+    seed: int,
+    *,
+    crystals: Path,
+    shard: int = 0,
+    shards: int = 1,
+    journal: Path,
+    output: Path,
+    load: Callable[[], Any] = load_chgnet,
+) -> None:
     """Relax one shard of the first crystals of a table; what is done is in the journal's folder, and not done again.
 
-    `load` is what each worker gets its calculator from; it must be a function of a module.
+    `load` is what each worker gets its calculator from; it must be a function of a module. The seed is for provenance:
+    nothing here is random.
     """
-    chosen = config.experiments[experiment].crystals
-    if chosen is None:
-        raise KinoflowError(f"experiments.{experiment}.crystals is null; relaxation is for experiments on crystals")
-    settings = chosen.relaxation
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
-    rows = [rows[position] for position in positions_of(len(rows), shard, shards)]
+    rows = [rows[position] for position in part_of(len(rows), shard, shards)]
     what = settings.model_dump(mode="json", include={"count", "steps", "force", "seconds"})
     kept = Journal(journal, _fingerprint(what, rows, load))
     todo = [position for position, row in enumerate(rows) if row["reason"] == "" and position not in kept.entries]
@@ -64,7 +80,7 @@ def relax_shard(
         for position, row in enumerate(rows)
     ]
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
-    write_provenance([output], {"relaxation": what}, config.seed, [crystals])
+    write_provenance([output], {"relaxation": what}, seed, [crystals])
     print(summary(relaxed))
     kept.remove()
 
@@ -78,13 +94,6 @@ def gather_relaxed(shards: Sequence[Path], output: Path) -> None:
     write_table(output, frame_of(plain, RELAXED_COLUMNS))
     inherit_provenance(output, shards[0])
     print(summary(rows))
-
-
-def positions_of(count: int, shard: int, shards: int) -> range:
-    """Return the positions of the crystals of shard 0, 1, ..., shards - 1: consecutive, and as even as possible."""
-    if not 0 <= shard < shards:
-        raise KinoflowError(f"shard {shard} of {shards}: shards are numbered 0 to {shards - 1}")
-    return range(count * shard // shards, count * (shard + 1) // shards)
 
 
 def summary(rows: Sequence[Row]) -> str:

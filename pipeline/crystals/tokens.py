@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.crystals.crystal import Crystal, Floats, Integers
+from pipeline.crystals.crystal import Crystal, Floats, Integers, fault_of_cell
 from pipeline.crystals.elements import LAST, element_distances
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
@@ -172,21 +172,16 @@ def _rounded(values: Floats, kind: int, rounding: Rounding) -> Integers:
 
 
 def _fault_of_cell(lengths: Integers, angles: Integers) -> str:
-    """Return why no cell has the lengths (in 0.1 Angstrom) and angles (in degrees), or ''.
-
-    Three angles close to a cell if and only if they add up to less than 360 and each is less than the sum of the other
-    two; in whole degrees this is decided exactly.
-    """
+    """Return why no cell has the lengths (in 0.1 A) and angles (in degrees), or why these have no token, or ''."""
     for wrong, reason in (
         ((lengths < 1).any(), "a length that is 0.0 A as a token"),
         ((lengths >= LENGTHS).any(), "a length of 50 A or more"),
         ((angles < 1).any(), "an angle that is 0 degrees as a token"),
         ((angles >= ANGLES).any(), "an angle that is 180 degrees or more as a token"),
-        (angles.sum() >= 360 or 2 * angles.max() >= angles.sum(), "angles that do not close to a cell"),
     ):
         if wrong:
             return reason
-    return ""
+    return fault_of_cell(lengths / 10, angles.astype(np.float64))
 
 
 _KIND_OF = vocabulary().kind_of.values.numpy().copy()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.crystals.crystal import Crystal, Floats
+from pipeline.crystals.elements import SYMBOLS
 
 if TYPE_CHECKING:
     from pymatgen.core import Lattice
@@ -42,9 +43,9 @@ def structural_valid(crystal: Crystal) -> bool:
 def _neighbours(lattice: "Lattice", places: Floats, radius: float) -> int:
     """Return how many atoms and images of atoms are within a radius of the atoms at places [a, 3], these included.
 
-    It takes time and memory for the atoms and for their images next to the faces, whatever the volume of the cell: the
-    neighbour list of pymatgen divides it into cubes of the radius, which for sides of 1000 A is 27 GB. The lattice is a
-    reduced one, which is not thin, so that few images are next to its faces.
+    It takes time and memory for the atoms and for their images next to the faces, whatever the volume of the cell; the
+    neighbour list of pymatgen divides it into cubes of the radius, of which a huge cell has more than any memory holds.
+    The lattice is a reduced one, which is not thin, so that few images are next to its faces.
     """
     from scipy.spatial import cKDTree
 
@@ -76,7 +77,7 @@ def _valid(composition: tuple[tuple[int, int], ...], rule: str) -> bool:
     import smact
 
     states, electronegativities = _oxidation_states(rule), _electronegativities()
-    if len(composition) == 1 or all(_symbol(z) in smact.metals for z, _ in composition):
+    if len(composition) == 1 or all(SYMBOLS[z - 1] in smact.metals for z, _ in composition):
         return True
     if any(z not in electronegativities or not states.get(z) for z, _ in composition):
         return False
@@ -119,10 +120,3 @@ def _elements() -> dict[int, Any]:
     import smact
 
     return {int(element.number): element for element in smact.element_dictionary().values()}
-
-
-@cache
-def _symbol(z: int) -> str:
-    from pymatgen.core import Element
-
-    return Element.from_Z(z).symbol

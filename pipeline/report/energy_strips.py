@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.crystals.crystal import Floats
+from pipeline.crystals.energies import METASTABLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-METASTABLE = 0.1  # eV/atom, the limit of the tables; also where the axis turns from linear to logarithmic
 FARTHEST = (-1.0, 10.0)  # eV/atom; of energies farther out, only the number is given
 SHOWN = (-0.1, 0.5)  # what the axis has at least
 TICKS = (-1, -0.3, -0.1, 0, 0.1, 0.3, 1, 3, 10)
@@ -37,7 +37,7 @@ class Strip:
 def draw_strips(axes: Axes, strips: Sequence[Strip], width: float, height: float) -> None:
     """Draw a strip for each run, the first at the top, in axes of about `width` by `height` inches."""
     low, high = _limits(strips)
-    axes.set_xscale("asinh", linear_width=METASTABLE)
+    axes.set_xscale("asinh", linear_width=METASTABLE)  # from there on it is logarithmic
     axes.set(xlim=(low, high), ylim=(len(strips), 0))
     axes.axvspan(low, 0, color=BELOW, alpha=0.13, linewidth=0)
     axes.axvspan(0, METASTABLE, color=NEAR, alpha=0.2, linewidth=0)

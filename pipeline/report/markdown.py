@@ -13,12 +13,12 @@ def markdown_table(
 ) -> str:
     """Return rows with four significant digits; conditions that are the same in all rows of ours are said once, below.
 
-    `x_low` and `x_high` are shown as the interval of `x`. A row of ours with `absent` was not run.
+    The first condition is the name of a row. `x_low` and `x_high` are shown as the interval of `x`. A row of ours with
+    `absent` was not run.
     """
-    shared = _shared(ours, conditions)
+    shared = _shared(ours, conditions[1:])
     bounds = {key + suffix for key in metrics for suffix in (LOW, HIGH)}
     columns = [key for key in [*conditions, *metrics] if key not in shared and key not in bounds]
-    columns = ["run", *(key for key in columns if key != "run")]
     lines = [[column.replace("_", " ") for column in columns]]
     lines += [[_cell(row, column) for column in columns] for row in [*ours, *theirs]]
     widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
@@ -35,7 +35,7 @@ def _shared(rows: Sequence[Row], conditions: Sequence[str]) -> Row:
     shared = {}
     for key in conditions:
         values = [row[key] for row in rows if key in row]
-        if key not in ("run", "origin") and len(values) > 1 and all(value == values[0] for value in values):
+        if key != "origin" and len(values) > 1 and all(value == values[0] for value in values):
             shared[key] = values[0]
     return shared
 

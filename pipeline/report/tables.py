@@ -22,14 +22,14 @@ def make_table(config: Config, experiment: str, *, scores: Sequence[Path], table
     """Write the table of an experiment's scores; a run without scores is shown as not run."""
     chosen, found = config.experiments[experiment], _read(scores)
     names, paper = [*chosen.runs, *chosen.references], rows_of_paper(chosen.paper) if chosen.paper else []
-    conditions = list(dict.fromkeys(key for given, _ in found.values() for key in given))
+    conditions = list(dict.fromkeys(["run", *(key for given, _ in found.values() for key in given)]))
     metrics = list(dict.fromkeys(key for _, measured in found.values() for key in measured))
     ours = [_row(name, found) for name in names]
     if paper:
         conditions.insert(1, "origin")
         ours = [row | {"origin": OURS} for row in ours]
     theirs = [{key: value for key, value in row.items() if key != "ours"} | {"origin": PAPER} for row in paper]
-    columns = [*(conditions or ["run"]), *metrics]
+    columns = [*conditions, *metrics]
     columns += [key for row in theirs for key in row if key not in columns]
     write_text(table, as_csv([*ours, *theirs], list(dict.fromkeys(columns))))
     write_text(markdown, markdown_table(ours, theirs, conditions, metrics) + differences(paper, found))

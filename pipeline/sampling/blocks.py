@@ -16,17 +16,15 @@ from pipeline.progress import Progress
 from pipeline.sampling.autoregressive import sample_in_order
 from pipeline.sampling.layouts import draw_layouts
 from pipeline.seeds import derive_seed
+from pipeline.shards import part_of
 
 OnStep = Callable[[Tensor, float], None]
 OnProgress = Callable[[int, int], None]
 
 
 def blocks_of(count: int, block: int, shard: int, shards: int) -> range:
-    """Return the numbers of the blocks that shard 0, 1, ..., shards - 1 draws: consecutive, and as even as possible."""
-    if not 0 <= shard < shards:
-        raise KinoflowError(f"shard {shard} of {shards}: shards are numbered 0 to {shards - 1}")
-    blocks = -(-count // block)
-    return range(blocks * shard // shards, blocks * (shard + 1) // shards)
+    """Return the numbers of the blocks that a shard draws."""
+    return part_of(-(-count // block), shard, shards)
 
 
 def draw_blocks(

@@ -2,16 +2,15 @@
 
 import json
 import math
-from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from crystal_config import crystal_config
 from small_crystals import caesium_chloride, overlapping, rock_salt, table
 
-from pipeline.config_file import load_config
 from pipeline.crystals.assess import COLUMNS, OF_HULL, OF_TRAIN, assess, assess_rows
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import NOTHING
@@ -183,7 +182,7 @@ def test_relaxed_structures_of_another_run_are_refused() -> None:
         assess_rows(DESCRIBED.iloc[:1], RELAXED, None, None, workers=1, seconds=60)
 
 
-def test_the_stage_compares_with_the_usable_training_rows(tmp_path: Path, tiny_file: Callable[..., Path]) -> None:
+def test_the_stage_compares_with_the_usable_training_rows(tmp_path: Path) -> None:
     rows = table(SALT, rock_salt("bromide", numbers=(11, 35)), rejected_row("bad", "too large"))
     write_table(tmp_path / "rows.parquet", rows.assign(split=["train", "test", "train"]))
     write_table(tmp_path / "described.parquet", DESCRIBED)
@@ -191,7 +190,7 @@ def test_the_stage_compares_with_the_usable_training_rows(tmp_path: Path, tiny_f
     hull().save(tmp_path / "hull.parquet")
     output, csv = tmp_path / "structures.parquet", tmp_path / "structures.csv"
     inputs = {name: tmp_path / f"{name}.parquet" for name in ("described", "relaxed", "hull", "rows")}
-    assess(load_config(tiny_file()), "checkerboard", **inputs, output=output, csv=csv)
+    assess(crystal_config(), "crystals", **inputs, output=output, csv=csv)
     written, shown = read_table(output).set_index("id"), pd.read_csv(csv).set_index("id")
     assert not written.loc["NaCl", "novel"]
     assert written.loc["not relaxed", "novel"]

@@ -52,7 +52,7 @@ def test_known_energies_are_compared_with_chgnet_and_with_three_hulls(tmp_path: 
     assert (formed["n"], formed["left_out"]) == ("2", "0")
     assert float(formed["mean_absolute_error"]) == pytest.approx(0.6)
     assert float(formed["bias"]) == pytest.approx(-0.6)
-    assert 0.5 <= float(formed["interval_low"]) <= 0.6 <= float(formed["interval_high"]) <= 0.7
+    assert 0.5 <= float(formed["mean_absolute_error_low"]) <= 0.6 <= float(formed["mean_absolute_error_high"]) <= 0.7
     assert float(published["mean_absolute_error"]) == pytest.approx(0.02)
     assert float(published["agree_at_0.1"]) == 0.5
     assert float(others["mean_absolute_error"]) == pytest.approx(0.02)
@@ -102,8 +102,8 @@ def test_the_interval_is_around_the_mean_and_shrinks_with_more_values() -> None:
     widths = []
     for count in (25, 400):
         row = compare("", "", values[:count], np.zeros(count), seed=0)
-        assert row["interval_low"] < row["mean_absolute_error"] < row["interval_high"]
-        widths.append(row["interval_high"] - row["interval_low"])
+        assert row["mean_absolute_error_low"] < row["mean_absolute_error"] < row["mean_absolute_error_high"]
+        widths.append(row["mean_absolute_error_high"] - row["mean_absolute_error_low"])
     assert widths[1] < widths[0] / 2
 
 

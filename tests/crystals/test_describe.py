@@ -2,16 +2,15 @@
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from crystal_config import crystal_config
 from small_crystals import caesium_chloride, crystal, overlapping, rock_salt, table
 
-from pipeline.config_file import load_config
 from pipeline.crystals import describe as module
 from pipeline.crystals.describe import NOTHING, describe, describe_rows
 from pipeline.crystals.table import rejected_row, row_of
@@ -100,15 +99,14 @@ def test_no_structures_give_an_empty_frame_of_the_same_columns(described: pd.Dat
     assert set(NOTHING) <= set(empty.columns)
 
 
-def test_the_stage_takes_the_usable_rows_of_a_split(tmp_path: Path, tiny_file: Callable[..., Path]) -> None:
-    config = load_config(tiny_file())
+def test_the_stage_takes_the_usable_rows_of_a_split(tmp_path: Path) -> None:
     rows = table(caesium_chloride(), rock_salt(), rejected_row("bad", "too many atoms"))
     write_table(tmp_path / "rows.parquet", rows.assign(split=["train", "test", "test"]))
     output = tmp_path / "described" / "test.parquet"
-    describe(config, "checkerboard", crystals=tmp_path / "rows.parquet", split="test", output=output)
+    describe(crystal_config(), "crystals", crystals=tmp_path / "rows.parquet", split="test", output=output)
     written = read_table(output)
     assert list(written["id"]) == ["NaCl"]
     assert np.asarray(written["structure_fingerprint"][0]).shape == (61,)
     assert json.loads(sidecar_of(output).read_text())["settings"]["split"] == "test"
     with pytest.raises(KinoflowError, match="no usable structure in the split 'validation'"):
-        describe(config, "checkerboard", crystals=tmp_path / "rows.parquet", split="validation", output=output)
+        describe(crystal_config(), "crystals", crystals=tmp_path / "rows.parquet", split="validation", output=output)

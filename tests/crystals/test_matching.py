@@ -1,5 +1,6 @@
 """Which crystals are unlike those before them and unlike the training set."""
 
+from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
@@ -8,7 +9,7 @@ from small_crystals import caesium_chloride, crystal, rock_salt
 
 from pipeline.crystals import matching
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.matching import Match, Matcher, first_places, match_crystals, novel_flags, unique_flags
+from pipeline.crystals.matching import Match, Matcher, first_places, match_crystals
 from pipeline.crystals.workers import Outcome
 
 MOVED = crystal("moved", 4.12, {(0.25, 0.25, 0.25): 55, (0.75, 0.75, 0.75): 17})
@@ -26,6 +27,19 @@ def doubled(structure: Crystal) -> Crystal:
         np.concatenate([structure.numbers, structure.numbers]),
         np.concatenate([halves, np.add(halves, [0.5, 0, 0])]),
     )
+
+
+def matches_of(crystals: Sequence[Crystal | None], train: Sequence[Crystal] = ()) -> list[Match]:
+    return match_crystals(crystals, train, workers=1, seconds=60)
+
+
+def unique_flags(crystals: Sequence[Crystal | None]) -> list[bool]:
+    unique = first_places(matches_of(crystals), range(len(crystals)))
+    return [place in unique for place in range(len(crystals))]
+
+
+def novel_flags(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> list[bool]:
+    return [match.novel for match in matches_of(crystals, train)]
 
 
 def test_the_first_of_equal_crystals_is_unique() -> None:
@@ -51,12 +65,8 @@ def test_novel_is_what_the_training_set_does_not_have() -> None:
     assert novel_flags(crystals, []) == [True] * 4
 
 
-def test_workers_find_the_same() -> None:
-    crystals = [caesium_chloride(), None, MOVED, rock_salt(), NO_CELL, caesium_chloride("copy")]
-    matches = match_crystals(crystals, [rock_salt()], workers=1, seconds=60)
-    unique = first_places(matches, range(6))
-    assert [place in unique for place in range(6)] == unique_flags(crystals)
-    assert [match.novel for match in matches] == novel_flags(crystals, [rock_salt()])
+def test_a_copy_shares_the_match_of_its_original_and_a_cell_that_cannot_be_has_a_reason() -> None:
+    matches = matches_of([caesium_chloride(), None, MOVED, rock_salt(), NO_CELL, caesium_chloride("copy")])
     assert "cannot be reduced" in matches[4].reason
     assert matches[5] == matches[0]
 
@@ -88,7 +98,7 @@ def test_the_number_of_kinds_does_not_depend_on_the_order() -> None:
 
 
 def test_what_is_not_among_the_chosen_takes_nothing_away_from_copies_of_it() -> None:
-    copies = match_crystals([caesium_chloride(), MOVED, caesium_chloride(), LARGER], [], workers=1, seconds=60)
+    copies = matches_of([caesium_chloride(), MOVED, caesium_chloride(), LARGER])
     assert first_places(copies, [2, 3]) == {2}
     assert first_places(copies, [1, 2]) == {1}
     assert first_places(copies, [3]) == {3}

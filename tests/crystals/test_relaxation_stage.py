@@ -17,11 +17,12 @@ from small_crystals import rock_salt, table
 
 from pipeline.config import Config
 from pipeline.crystals import relaxation
-from pipeline.crystals.relaxation import gather_relaxed, positions_of
+from pipeline.crystals.relaxation import gather_relaxed
 from pipeline.crystals.table import rejected_row
 from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table, write_table
 from pipeline.provenance import file_hash, sidecar_of
+from pipeline.shards import part_of
 
 ROWS = 7  # of which one is no crystal, and the last is not to be relaxed
 
@@ -145,6 +146,6 @@ def test_a_crystal_over_its_time_is_a_row_with_the_reason(folder: Path) -> None:
 
 
 def test_shards_cover_all_positions_once() -> None:
-    assert [list(positions_of(5, shard, 3)) for shard in range(3)] == [[0], [1, 2], [3, 4]]
+    assert [list(part_of(5, shard, 3)) for shard in range(3)] == [[0], [1, 2], [3, 4]]
     with pytest.raises(KinoflowError, match="shard 3 of 3"):
-        positions_of(5, 3, 3)
+        part_of(5, 3, 3)

@@ -13,7 +13,7 @@ from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.metrics import crystal_coverage, crystal_distributions, crystal_stability, crystal_validity
-from pipeline.metrics.intervals import rate, wilson_interval
+from pipeline.metrics.intervals import rate
 from pipeline.metrics.subject import Subject
 from pipeline.sampling.samples import SampleSet
 
@@ -55,9 +55,9 @@ def scores(metric: Any, known: CrystalEvidence, seed: int = 0, **options: Any) -
 
 
 def test_wilson_intervals_have_their_known_values() -> None:
-    assert wilson_interval(10, 20) == pytest.approx((0.299298, 0.700702), abs=1e-6)
-    assert wilson_interval(0, 10) == pytest.approx((0.0, 0.277533), abs=1e-6)
-    assert wilson_interval(10, 10) == pytest.approx((0.722467, 1.0), abs=1e-6)
+    assert rate("x", 10, 20) == pytest.approx({"x": 50.0, "x_low": 29.9298, "x_high": 70.0702}, abs=1e-4)
+    assert rate("x", 0, 10) == pytest.approx({"x": 0.0, "x_low": 0.0000, "x_high": 27.7533}, abs=1e-4)
+    assert rate("x", 10, 10) == pytest.approx({"x": 100.0, "x_low": 72.2467, "x_high": 100.0000}, abs=1e-4)
 
 
 def test_a_rate_is_in_percent_and_of_nothing_there_is_none() -> None:

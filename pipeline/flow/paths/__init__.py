@@ -5,7 +5,7 @@ import pkgutil
 from typing import Any
 
 from pipeline.flow.paths.base import Path
-from pipeline.flow.paths.registry import PATHS
+from pipeline.flow.paths.registry import PATHS, known_to
 from pipeline.flow.vocabulary import Vocabulary
 
 for _module in pkgutil.iter_modules(__path__):
@@ -15,11 +15,6 @@ for _module in pkgutil.iter_modules(__path__):
 def build_path(name: str, vocabulary: Vocabulary, **options: Any) -> Path:
     """Return the path registered under `name` over `vocabulary`; an option that it does not take is an error."""
     return PATHS.bind(name, **options)(vocabulary)
-
-
-def known_to(name: str, known: dict[str, Any]) -> dict[str, Any]:
-    """Return what the path registered under `name` takes of what is known of the data, such as counts of tokens."""
-    return {key: value for key, value in known.items() if key in PATHS.options(name)}
 
 
 def example_path(name: str, vocabulary: Vocabulary, **options: Any) -> Path:

@@ -9,7 +9,7 @@ from torch import Tensor
 from pipeline.flow.errors import FlowError
 from pipeline.flow.jumps import Correction, Jump
 from pipeline.flow.paths.base import Path
-from pipeline.flow.paths.registry import PATHS
+from pipeline.flow.paths.registry import PATHS, known_to
 from pipeline.flow.state import State
 from pipeline.flow.velocities import Velocity
 from pipeline.flow.vocabulary import Vocabulary
@@ -114,6 +114,5 @@ def kindwise_path(
         if "name" not in entry:
             raise FlowError(f"paths: every entry needs a name, got {dict(entry)}")
         options = {key: value for key, value in entry.items() if key != "name"}
-        options |= {key: value for key, value in known.items() if key in PATHS.options(entry["name"])}
-        built.append(PATHS.bind(entry["name"], **options)(vocabulary))
+        built.append(PATHS.bind(entry["name"], **options, **known_to(entry["name"], known))(vocabulary))
     return KindwisePath(vocabulary, built)
