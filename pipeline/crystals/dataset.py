@@ -107,7 +107,7 @@ def rows_of(frame: pd.DataFrame, options: CrystalOptions, seed: int) -> pd.DataF
 
 def tokens_of(name: str, rows: pd.DataFrame, options: CrystalOptions) -> TokenData:
     """Return the tokens of the rows that can be used."""
-    splits: dict[str, Tensor] = {}
+    splits: dict[str, Any] = {}
     for split in SPLITS:
         chosen = rows[rows["split"] == split]
         crystals = [crystal_of(row) for row in records_of(chosen[chosen["reason"] == ""])]

@@ -1,6 +1,7 @@
 """A checkerboard in the plane: two tokens, uniform over the black squares; the distribution is known exactly."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from pydantic import Field, model_validator
@@ -43,7 +44,7 @@ def probabilities(options: Options) -> Tensor:
 def prepare(options: Options, seed: int, cache: Path) -> TokenData:
     """Draw the splits; no file of `cache` is needed."""
     board = probabilities(options).flatten()
-    splits = {}
+    splits: dict[str, Any] = {}
     for split in SPLITS:
         generator = torch.Generator().manual_seed(derive_seed(seed, "checkerboard", split))
         cells = torch.multinomial(board, getattr(options, split), replacement=True, generator=generator)

@@ -1,6 +1,10 @@
-"""Prepared data: token arrays of one length in named splits, and their vocabulary, in one safetensors file."""
+"""Prepared data: token arrays of one length in named splits, and their vocabulary, in one safetensors file.
 
-from dataclasses import dataclass
+The file is memory-mapped: a split may be larger than the memory, as long as nobody asks for all of it at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +13,21 @@ from torch import Tensor
 
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.provenance import settings_hash
 from pipeline.tensors import read_tensors, write_tensors
 
 SPLITS = ("train", "validation", "test")
-_KIND_OF, _DISTANCES = "kind_of", "distances"
+_KIND_OF, _DISTANCES, _EVALUATION = "kind_of", "distances", "evaluation/"
+_ROWS = 2**24  # tokens that are looked at together
 
 
 @dataclass(frozen=True)
 class TokenData:
     """Tokens [N, D] for each of the splits, their vocabulary, and the data set's name and options.
 
-    A data set may know how far apart its tokens are: `distances` [K, K], which metric paths go by.
+    A data set may know how far apart its tokens are: `distances` [K, K], which metric paths go by. One of text has the
+    `tokenizer` (JSON of the `tokenizers` library), further sets for `evaluation` by name, and a `record` of what was
+    read: documents, words, tokens.
     """
 
     train: Tensor
@@ -28,42 +36,82 @@ class TokenData:
     vocabulary: Vocabulary
     origin: dict[str, Any]
     distances: Tensor | None = None
+    tokenizer: str | None = None
+    evaluation: dict[str, Tensor] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for split in SPLITS:
-            tokens = getattr(self, split)
+        for name, tokens in self._sets().items():
             if tokens.dim() != 2 or not len(tokens) or tokens.shape[1] != self.train.shape[1]:
                 raise KinoflowError(
-                    f"{split}: sequences of one length expected, got {tuple(tokens.shape)}; give more data"
+                    f"{name}: sequences of one length expected, got {tuple(tokens.shape)}; give more data"
                 )
-            self.vocabulary.kinds_of(tokens.long())
+            for rows in parts_of(tokens):
+                self.vocabulary.kinds_of(rows)
 
     @property
     def length(self) -> int:
         """The number of tokens in a sequence."""
         return self.train.shape[1]
 
+    @property
+    def vocabulary_hash(self) -> str:
+        """A hash of what the tokens mean: weights that were trained on others must not be used with these."""
+        meaning = {"kinds": self.vocabulary.kind_of.values.tolist(), "mask": self.vocabulary.mask_token}
+        return settings_hash(meaning | {"tokenizer": self.tokenizer})
+
     def counts(self) -> Tensor:
         """Return how often each token occurs in the training split, [K]."""
-        return torch.bincount(self.train.flatten().long(), minlength=self.vocabulary.size)
+        counts = torch.zeros(self.vocabulary.size, dtype=torch.int64)
+        for rows in parts_of(self.train):
+            counts += torch.bincount(rows.flatten(), minlength=self.vocabulary.size)
+        return counts
 
     def tokens_per_sequence(self) -> float:
         """Return how many tokens of a training sequence are not certain beforehand, as pads are, in the mean."""
         tokens_of = self.vocabulary.targets(torch.arange(self.vocabulary.kinds)).sum(-1)
-        return float((tokens_of[self.vocabulary.kinds_of(self.train.long())] > 1).sum() / len(self.train))
+        kind_of = self.vocabulary.kind_of.values
+        uncertain = (kind_of >= 0) & (tokens_of[kind_of.clamp(min=0)] > 1)
+        return float(self.counts()[uncertain].sum()) / len(self.train)
 
     def save(self, path: Path) -> None:
         """Write the file; tokens take the smallest type that holds them."""
-        dtype = torch.uint8 if self.vocabulary.size <= 256 else torch.int32
-        tensors = {split: getattr(self, split).to(dtype) for split in SPLITS}
+        size = self.vocabulary.size
+        dtype = torch.uint8 if size <= 2**8 else torch.uint16 if size <= 2**16 else torch.int32
+        tensors = {name: tokens.to(dtype) for name, tokens in self._sets().items()}
         tensors[_KIND_OF] = self.vocabulary.kind_of.values.to(torch.int16)
         tensors |= {} if self.distances is None else {_DISTANCES: self.distances.double()}
-        write_tensors(path, "tokens", tensors, {"origin": self.origin, "mask": self.vocabulary.mask_token})
+        description = {
+            "origin": self.origin,
+            "mask": self.vocabulary.mask_token,
+            "tokenizer": self.tokenizer,
+            "record": self.record,
+        }
+        write_tensors(path, "tokens", tensors, description)
 
     @classmethod
     def load(cls, path: Path) -> "TokenData":
         """Read the file."""
         tensors, description = read_tensors(path, "tokens")
         train, validation, test = (tensors[split] for split in SPLITS)
-        vocabulary = Vocabulary(tensors[_KIND_OF], description["mask"])
-        return cls(train, validation, test, vocabulary, description["origin"], tensors.get(_DISTANCES))
+        return cls(
+            train,
+            validation,
+            test,
+            Vocabulary(tensors[_KIND_OF], description["mask"]),
+            description["origin"],
+            tensors.get(_DISTANCES),
+            description["tokenizer"],
+            {name.removeprefix(_EVALUATION): rows for name, rows in tensors.items() if name.startswith(_EVALUATION)},
+            description["record"],
+        )
+
+    def _sets(self) -> dict[str, Tensor]:
+        further = {_EVALUATION + name: tokens for name, tokens in self.evaluation.items()}
+        return {split: getattr(self, split) for split in SPLITS} | further
+
+
+def parts_of(tokens: Tensor) -> Iterator[Tensor]:
+    """Yield the rows of tokens [N, D] as int64, some at a time, so that not all are in memory at once."""
+    for rows in tokens.split(max(1, _ROWS // tokens.shape[1])):
+        yield rows.long()

@@ -7,7 +7,7 @@ from safetensors.torch import load_model, save_model
 from torch import nn
 
 from pipeline.atomic import replacing
-from pipeline.config import LossChoice, ModelChoice, PathChoice, Strict
+from pipeline.config import LossChoice, ModelChoice, PathChoice, Run, Strict
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.paths import build_path, known_to
@@ -24,6 +24,21 @@ class Description(Strict):
     path: PathChoice | None
     loss: LossChoice | None
     seed: int
+    length: int
+    vocabulary: str
+
+    @classmethod
+    def of(cls, run: str, chosen: Run, data: TokenData) -> "Description":
+        """Return the description of a run of the configuration that is trained on `data`."""
+        return cls(
+            run=run,
+            model=chosen.model,
+            path=chosen.path,
+            loss=chosen.loss,
+            seed=chosen.seed,
+            length=data.length,
+            vocabulary=data.vocabulary_hash,
+        )
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,7 @@ def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
     description = Description.model_validate(read_description(path, "weights"))
     if description.run != run:
         raise KinoflowError(f"{path}: holds the weights of run {description.run!r}, not of {run!r}; give another file")
+    _check_tokens(path, description, data)
     network = new_network(description.model, data)
     try:
         load_model(network, str(path))
@@ -67,3 +83,13 @@ def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
         raise KinoflowError(f"{path}: the weights do not fit the tokens they are used with; {error}") from error
     probability_path = path_for(description.path, data) if description.path else None
     return SavedModel(network.eval(), probability_path, description)
+
+
+def _check_tokens(path: Path, description: Description, data: TokenData) -> None:
+    """Raise unless the tokens mean what they did in training, and sequences are as long: the weights may fit others."""
+    again = "use the tokens that it was trained on, or train it again"
+    if description.vocabulary != data.vocabulary_hash:
+        raise KinoflowError(f"{path}: trained on another vocabulary than that of these tokens; {again}")
+    if description.length != data.length:
+        lengths = f"trained on sequences of {description.length} tokens, these have {data.length}"
+        raise KinoflowError(f"{path}: {lengths}; {again}")

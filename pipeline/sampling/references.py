@@ -27,6 +27,9 @@ def independent_columns(data: TokenData, count: int, generator: torch.Generator)
     Only the kinds of the positions (the number of atoms of a crystal) are those of a training sequence, so that a
     sequence is well-formed.
     """
+    if data.vocabulary.kinds == 1:
+        rows = torch.randint(len(data.train), (count, data.length), generator=generator)
+        return data.train[rows, torch.arange(data.length)]
     kinds, train = draw_layouts(data, count, generator), data.train.long()
     train_kinds, drawn = data.vocabulary.kinds_of(train), torch.empty_like(kinds)
     for place in range(data.length):

@@ -46,7 +46,7 @@ def train_run(
     """
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
     seed = derive_seed(chosen.seed, experiment, run)
-    description = Description(run=run, model=chosen.model, path=chosen.path, loss=chosen.loss, seed=chosen.seed)
+    description = Description.of(run, chosen, data)
     objective = objective_of(chosen, data)
     torch.manual_seed(derive_seed(seed, "weights"))
     network = new_network(chosen.model, data)

@@ -37,6 +37,8 @@ def exact_model(name: str) -> SavedModel:
         path=PathChoice(name=name),
         loss=LossChoice(name="cross_entropy"),
         seed=0,
+        length=DATA.length,
+        vocabulary=DATA.vocabulary_hash,
     )
     return SavedModel(posterior, path, description)  # type: ignore[arg-type]
 

@@ -36,10 +36,10 @@ def tokens(configured: Configured, tmp_path: Path) -> Path:
 def weights(configured: Configured, tokens: Path, tmp_path: Path) -> Path:
     run = configured().experiments["checkerboard"].runs["mask_linear"]
     torch.manual_seed(0)
-    network = new_network(run.model, TokenData.load(tokens))
+    data = TokenData.load(tokens)
+    network = new_network(run.model, data)
     torch.nn.init.normal_(network.get_submodule("head").get_parameter("weight"))
-    description = Description(run="mask_linear", model=run.model, path=run.path, loss=run.loss, seed=run.seed)
-    save_network(tmp_path / "weights", network, description)
+    save_network(tmp_path / "weights", network, Description.of("mask_linear", run, data))
     return tmp_path / "weights"
 
 

@@ -113,7 +113,7 @@ def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
 ) -> None:
     def of(settings: list[str]) -> str:
         run = load_config(tiny_file(), map(parse_setting, settings)).experiments["checkerboard"].runs["metric"]
-        description = Description(run="metric", model=run.model, path=run.path, loss=run.loss, seed=run.seed)
+        description = Description.of("metric", run, TokenData.load(tokens))
         return fingerprint(description, run.training, tokens)
 
     assert (of([]) == of([f"experiments.checkerboard.{setting}"])) is kept
