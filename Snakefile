@@ -8,6 +8,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/sample.smk"
 include: "workflow/rules/crystals.smk"
+include: "workflow/rules/text.smk"
 include: "workflow/rules/score.smk"
 include: "workflow/rules/report.smk"
 

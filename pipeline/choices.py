@@ -51,8 +51,13 @@ def problems_of_choices(raw: dict[str, Any]) -> list[Problem]:
                 named = "unknown key; a metric is chosen by its key under scoring"
                 problems.append(Problem((*at, "scoring", metric, "name"), options["name"], named))
             problems += _check(METRICS, options | {"name": metric}, (*at, "scoring", metric))
-        for run_name, run in _mappings(experiment.get("runs")):
+        runs = dict(_mappings(experiment.get("runs")))
+        for run_name, run in runs.items():
             problems += _check_run(run, tokens, (*at, "runs", run_name))
+            trained = [other for other in runs if not runs[other].get("weights")]
+            if isinstance(other := run.get("weights"), str) and other not in trained:
+                unknown = f"no run with weights of its own; {did_you_mean(other, trained)}"
+                problems.append(Problem((*at, "runs", run_name, "weights"), other, unknown))
     return problems
 
 
@@ -103,6 +108,7 @@ def _check_run(run: dict[str, Any], tokens: Tokens, at: Key) -> list[Problem]:
     trial = Trial.of(run, tokens, at)
     if trial is not None and not path:
         path = trial.build_path()
+        model = model or (not path and trial.check_time()) or []
         loss = loss or (not path and trial.compute_loss()) or []
         sampling = sampling or (not path and trial.draw()) or []
     return model + path + loss + sampling
@@ -169,6 +175,14 @@ class Trial:
     def build_path(self) -> list[Problem]:
         """Build the path."""
         return self._trial("path", self._build_path)
+
+    def check_time(self) -> list[Problem]:
+        """Look whether the network is told the time where the path needs it."""
+        _, options = _choice(self._run.get("model"))
+        if options.get("time", True) or not self._path.needs_time:
+            return []
+        reason = f"the posterior of the path {_choice(self._run['path'])[0]!r} depends on the time; set it to true"
+        return [Problem((*self._at, "model", "time"), False, reason)]
 
     def compute_loss(self) -> list[Problem]:
         """Compute the loss."""

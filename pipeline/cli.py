@@ -9,6 +9,7 @@ from pathlib import Path
 from pipeline import commands
 from pipeline.cli_arguments import config_file, gpu_count, input_file, of_experiment, of_run, output_file, shard_numbers
 from pipeline.cli_crystals import add_crystal_commands
+from pipeline.cli_text import add_text_commands
 from pipeline.config import REFERENCES
 from pipeline.flow.errors import KinoflowError
 
@@ -104,10 +105,12 @@ def parser() -> argparse.ArgumentParser:
     input_file(stage, "--samples", "samples from `sample`, `gather` or `reference`")
     input_file(stage, "--tokens", "tokens from `prepare`")
     stage.add_argument("--weights", type=Path, help="weights from `train`; a reference has none")
+    stage.add_argument("--judge-weights", type=Path, help="weights of the run that judges text, if one does")
     stage.add_argument("--described", type=Path, help="table from `describe`, of crystals only")
     stage.add_argument("--structures", type=Path, help="table from `assess`, of crystals only")
     stage.add_argument("--test", type=Path, help="table of the test structures from `describe`, of crystals only")
     output_file(stage, "--output", "scores to write (.json)")
+    gpu_count(stage)
 
     stage = add(
         "table",
@@ -128,10 +131,12 @@ def parser() -> argparse.ArgumentParser:
     for flag, origin in (("--structures", "assess"), ("--relaxed", "gather-relaxed")):
         help_text = f"tables from `{origin}` in the order of the samples, of crystals only"
         stage.add_argument(flag, type=Path, nargs="*", default=[], help=help_text)
+    stage.add_argument("--scores", type=Path, nargs="*", default=[], help="scores in the order of the samples")
     input_file(stage, "--tokens", "tokens from `prepare`")
     output_file(stage, "--output", "picture to write (.png)")
 
     add_crystal_commands(add)
+    add_text_commands(add)
 
     stage = add(
         "fetch",

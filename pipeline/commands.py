@@ -77,7 +77,7 @@ def score(arguments: Namespace) -> None:
     evidence = [arguments.structures, arguments.described, arguments.test]
     if any(evidence) and not all(evidence):
         raise KinoflowError("--structures, --described and --test: of crystals, give all three")
-    given = [arguments.weights, *evidence]
+    given = [arguments.weights, arguments.judge_weights, *evidence]
     check_files(arguments.samples, arguments.tokens, *(path for path in given if path))
     score_samples(
         config_of(arguments),
@@ -86,6 +86,8 @@ def score(arguments: Namespace) -> None:
         tokens=arguments.tokens,
         weights=arguments.weights,
         evidence=evidence if arguments.structures else None,
+        judge_weights=arguments.judge_weights,
+        gpus=arguments.gpus,
         output=arguments.output,
     )
 
@@ -106,13 +108,14 @@ def table(arguments: Namespace) -> None:
 def figure(arguments: Namespace) -> None:
     from pipeline.report.figure import make_figure
 
-    check_files(arguments.tokens, *arguments.samples, *arguments.structures, *arguments.relaxed)
+    check_files(arguments.tokens, *arguments.samples, *arguments.structures, *arguments.relaxed, *arguments.scores)
     make_figure(
         config_of(arguments),
         arguments.experiment,
         samples=arguments.samples,
         structures=arguments.structures,
         relaxed=arguments.relaxed,
+        scores=arguments.scores,
         tokens=arguments.tokens,
         output=arguments.output,
     )

@@ -163,12 +163,22 @@ class Sampling(Strict):
     resources: Resources = Field(Resources(), description="what a sampling job asks of the machine")
 
 
+class Sweep(Strict):
+    """Values of sampling under which every run draws further samples, each value for itself."""
+
+    steps: tuple[Annotated[int, Field(ge=1)], ...] = Field((), description="numbers of steps, of runs with a path")
+    temperature: tuple[Annotated[float, Field(gt=0)], ...] = Field((), description="temperatures")
+
+
 class Run(Strict):
     """One trained network and its samples; all but the path, the loss and the seed is taken from the experiment."""
 
     path: PathChoice | None = Field(description="probability path; null: autoregressive, one token after the other")
     loss: Annotated[LossChoice, NameAlone] | None = Field(
         None, description="training loss; that of an autoregressive run is the cross-entropy of the next token"
+    )
+    weights: RunName | None = Field(
+        None, description="run whose network draws these samples, under the sampling of this one; null: its own"
     )
     seed: int = Field(0, ge=0, description="seed of the run; the configuration's own unless given")
     model: ModelChoice = Field(description="changes to the experiment's network")
@@ -215,11 +225,24 @@ class Experiment(Strict):
     model: ModelChoice = Field(description="network of every run")
     training: Training = Field(Training(), description="training of every run")
     sampling: Sampling = Field(Sampling(), description="sampling of every run")
+    sweep: Sweep = Field(Sweep(), description="further samples of every run under other values of sampling")
     scoring: dict[Name, dict[str, Any]] = Field(description="metrics and their options")
+    scoring_resources: Resources = Field(
+        Resources(memory_mb=4000), description="what a scoring job asks of the machine"
+    )
     figure: Annotated[FigureChoice, NameAlone] | None = Field(None, description="figure of the samples; null: none")
     paper: str | None = Field(None, description="label of the paper's table whose rows stand beside ours; null: none")
     crystals: Crystals | None = Field(None, description="relaxation and stability of crystals; null: no crystals")
     runs: dict[RunName, Run] = Field(min_length=1, description="the runs by name")
+
+    @model_validator(mode="after")
+    def _trained_as_the_run_with_the_weights(self) -> "Experiment":
+        for name, run in self.runs.items():
+            trained = self.runs.get(run.weights or name, run)
+            for key in ("path", "loss", "model", "training", "seed"):
+                if getattr(run, key) != getattr(trained, key):
+                    raise ValueError(f"runs.{name}.{key}: {run.weights!r} decides how it is trained; remove the key")
+        return self
 
     @property
     def references(self) -> list[str]:

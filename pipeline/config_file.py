@@ -113,8 +113,29 @@ def _complete(experiment: Any, seed: Any) -> Any:
     if not isinstance(experiment, dict) or not isinstance(experiment.get("runs"), dict):
         return experiment
     shared = {"seed": seed} | {key: experiment[key] for key in SHARED if key in experiment}
-    runs = {name: merge(shared, run) if isinstance(run, dict) else run for name, run in experiment["runs"].items()}
-    return experiment | {"runs": runs}
+    given = experiment["runs"] | _swept(experiment)
+    runs = {name: _with_weights(run, given) for name, run in given.items()}
+    return experiment | {
+        "runs": {name: merge(shared, run) if isinstance(run, dict) else run for name, run in runs.items()}
+    }
+
+
+def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
+    """Return a run for each value of the experiment's sweep and each run that it makes a difference to."""
+    sweep, swept = experiment.get("sweep"), {}
+    for key, values in sweep.items() if isinstance(sweep, dict) else ():
+        for name, run in experiment["runs"].items():
+            if not isinstance(run, dict) or run.get("weights") or (key == "steps" and run.get("path") is None):
+                continue
+            for value in values if isinstance(values, list | tuple) else ():
+                swept[f"{name}_{key}_{str(value).replace('.', '_')}"] = {"weights": name, "sampling": {key: value}}
+    return swept
+
+
+def _with_weights(run: Any, runs: dict[str, Any]) -> Any:
+    """Return a run with all that it takes from the run whose weights it uses."""
+    trained = runs.get(run["weights"]) if isinstance(run, dict) and isinstance(run.get("weights"), str) else None
+    return merge(trained, run) if isinstance(trained, dict) else run
 
 
 class _UniqueKeySafeLoader(yaml.SafeLoader):

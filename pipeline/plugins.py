@@ -45,6 +45,8 @@ class Plugins:
 
 
 DATASETS = Plugins("data set", "pipeline.data")
+CORPORA = Plugins("corpus", "pipeline.text.corpora")
 MODELS = Plugins("model", "pipeline.models")
+JUDGES = Plugins("judge", "pipeline.text.judges")
 METRICS = Plugins("metric", "pipeline.metrics")
 FIGURES = Plugins("figure", "pipeline.report.figures")

@@ -16,6 +16,7 @@ from pipeline.atomic import write_json
 PACKAGES = (
     *("torch", "numpy", "scipy", "pandas", "pyarrow", "safetensors", "lightning-fabric", "snakemake"),
     *("chgnet", "ase", "pymatgen", "matminer", "smact"),
+    *("tokenizers", "transformers", "datasets"),
 )
 
 

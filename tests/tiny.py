@@ -46,6 +46,42 @@ TINY_MATERIALS: dict[str, Any] = {
     },
 }
 
+# Of text: two runs on the user's own file, which `write_rhymes` writes; one judges the other.
+TINY_TEXT: dict[str, Any] = {
+    "data": {
+        "name": "text",
+        "corpus": {"name": "files", "path": "rhymes"},
+        "tokenizer": "bytes",
+        "length": 16,
+        "held_out": 0.2,
+    },
+    "model": {"name": "text_dit", "width": 16, "depth": 1, "heads": 2, "dropout": 0.0, "condition": 8},
+    "training": {"steps": 12, "batch": 8, "validate_every": 12, "log_every": 6, "ema": 0.5},
+    "sampling": {"count": 6, "steps": 4, "block": 4},
+    "sweep": {"steps": [2]},
+    "scoring": {
+        "perplexity": {"sequences": 6, "points": 4, "batch": 4},
+        "generative_perplexity": {"judge": {"name": "run", "run": "ar"}},
+    },
+    "figure": "perplexities",
+    "paper": "tab:elbo_comparison",
+    "runs": {
+        "ar": {
+            "path": None,
+            "model": {"name": "text_autoregressive", "width": 16, "depth": 1, "heads": 2, "dropout": 0.0},
+        },
+        "mask_ko": {"path": {"name": "mask", "scheduler": "kinetic_optimal"}, "loss": "mixture_elbo"},
+    },
+}
+
+
+def write_rhymes(folder: Path) -> None:
+    """Write a folder of twenty short documents."""
+    (folder / "rhymes").mkdir()
+    for number in range(20):
+        words = " ".join(f"{count} green bottles" for count in range(number, number + 12))
+        (folder / "rhymes" / f"{number:02d}.txt").write_text(f"{words} hanging on the wall.\n")
+
 
 def write_salts(folder: Path) -> None:
     """Write 40 alkali halides of two atoms as structures, and made-up energies of their elements and of NaCl."""

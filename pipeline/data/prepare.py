@@ -1,13 +1,14 @@
 """The stage that prepares a data set: from its options to tokens.
 
 A data set is a file in this folder with `Options`, `vocabulary(options) -> Vocabulary`,
-`prepare(options, seed, cache) -> TokenData` and, if it needs files from elsewhere, `FILES`: their names in the
-catalogue. They are fetched before, and lie in `cache`. A data set that reads files of the user names them with
-`inputs(options)`. One of structures has `read` and `tokens_of` in place of `prepare` (see
+`prepare(options, seed, cache) -> TokenData` and, if it needs files from elsewhere, `FILES`, or `files(options)`: their
+names in the catalogue. They are fetched before, and lie in `cache`. A data set that reads files of the user names them
+with `inputs(options)`. One of structures has `read` and `tokens_of` in place of `prepare` (see
 :mod:`pipeline.crystals.dataset`), and what it has read is written beside the tokens.
 """
 
 from pathlib import Path
+from typing import Any
 
 from pipeline.config import Config
 from pipeline.parquet import write_table
@@ -30,6 +31,11 @@ def prepare_data(config: Config, experiment: str, output: Path, rows: Path | Non
     else:
         data = data_set.prepare(options, config.seed, cache)
     data.save(output)
-    inputs = [cache / name for name in getattr(data_set, "FILES", ())]
+    inputs = [cache / name for name in files_needed(data_set, options)]
     inputs += data_set.inputs(options) if hasattr(data_set, "inputs") else []
     write_provenance(written, {"data": choice.model_dump()}, config.seed, inputs)
+
+
+def files_needed(module: Any, options: Any) -> list[str]:
+    """Return the names in the catalogue of the files that a data set or a metric needs."""
+    return list(module.files(options)) if hasattr(module, "files") else list(getattr(module, "FILES", ()))

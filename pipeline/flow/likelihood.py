@@ -1,6 +1,7 @@
 """Evaluation of the likelihood bound on a stratified grid, with its Monte-Carlo error."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -15,6 +16,8 @@ from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import Model, log_posterior
 from pipeline.flow.schedulers import KineticOptimal, Polynomial, Scheduler
 from pipeline.flow.velocities import VELOCITIES, Velocity, kinetic_optimal
+
+Integrand = Callable[[Path, Tensor, Tensor, Tensor, Tensor], Tensor]  # (path, logits, x1, t, x_t) -> [B, D]
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,15 @@ def evaluate_bound(
     end: float = 1 - 1e-4,
     velocity: str | Velocity = "kinetic_optimal",
     scheduler: Scheduler | None = None,
+    integrand: Integrand | None = None,
+    progress: Callable[[int], None] = lambda point: None,
 ) -> Bound:
     """Estimate the bound for each sequence on the grid kappa_j = (j + eps) end / points (a:text_gen).
 
     eps is uniform and shared by the points of a sequence. The integral over t becomes one over kappa of `scheduler`, t
     = t_kappa, dt = dkappa / kappa'. By default kappa is that of the mixture, or of KineticOptimal(pi/4) where that
     depends on the token, and t itself for other paths. The part of the integral above `end` is left out.
+    The integrand is that of the posterior under `velocity`, or another one, such as that of a network of scores.
     """
     check_count(points, "points")
     if points < 2:
@@ -49,8 +55,7 @@ def evaluate_bound(
     if not 0 < end < 1:
         raise FlowError(f"end: must lie in (0, 1), got {end}")
     scheduler = scheduler or _grid_scheduler(path)
-    chosen = VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity
-    short_form = chosen is kinetic_optimal and isinstance(path, MixturePath)
+    integrand = integrand or _integrand_of(VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity)
     shift = uniform((len(x1),), generator, x1.device)
     any_token = torch.zeros(len(x1), dtype=torch.int64, device=x1.device)
     terms = []
@@ -58,16 +63,25 @@ def evaluate_bound(
         kappa = (point + shift) * (end / points)
         t = scheduler.time(kappa)
         x_t = path.sample(x1, t, generator)
-        posterior = log_posterior(path, model(x_t, t.float()), x1, x_t)
         _, times = path.aligned(x1, t, before_end=True)
-        if short_form:
-            integrand = mixture_elbo(path, posterior, x1, times, x_t)
-        else:
-            integrand = general_elbo(path, chosen, posterior.exp(), x1, times, x_t)
+        values = integrand(path, model(x_t, t.float()), x1, times, x_t)
         speed = scheduler.rate(t, any_token) * (1 - kappa)
-        terms.append(integrand.double().sum(-1) / speed * (end / points))
-    values = torch.stack(terms)
-    return Bound(values.sum(0), _standard_error(values))
+        terms.append(values.double().sum(-1) / speed * (end / points))
+        progress(point + 1)
+    stacked = torch.stack(terms)
+    return Bound(stacked.sum(0), _standard_error(stacked))
+
+
+def _integrand_of(velocity: Velocity) -> Integrand:
+    """Return the integrand for a network whose logits are those of the posterior."""
+
+    def integrand(path: Path, logits: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
+        posterior = log_posterior(path, logits, x1, x_t)
+        if velocity is kinetic_optimal and isinstance(path, MixturePath):
+            return mixture_elbo(path, posterior, x1, t, x_t)
+        return general_elbo(path, velocity, posterior.exp(), x1, t, x_t)
+
+    return integrand
 
 
 def _standard_error(values: Tensor) -> Tensor:

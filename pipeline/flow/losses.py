@@ -15,7 +15,7 @@ from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.posterior import log_posterior
 from pipeline.flow.registry import Registry
-from pipeline.flow.score import score_entropy
+from pipeline.flow.score import negative_score_entropy
 from pipeline.flow.state import at
 from pipeline.flow.velocities import VELOCITIES
 
@@ -62,6 +62,6 @@ def negative_general_elbo(
 
 
 @LOSSES.register("score_entropy")
-def negative_score_entropy(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
-    """Return the denoising score entropy of SEDD; the logits are logarithms of concrete scores."""
-    return score_entropy(path, logits, *path.aligned(x1, t, before_end=True), x_t)
+def scores_loss(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
+    """Return the denoising score entropy of SEDD; `log_scores` says how the logits are concrete scores."""
+    return -negative_score_entropy(path, logits, *path.aligned(x1, t, before_end=True), x_t)

@@ -4,6 +4,8 @@ The noising process of such a mixture takes z to x at the rate Q(x, z) = (kappa'
 that knows the ratios s(x, z) = p_t(x) / p_t(z), x and z differing in one position, then knows the velocity.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -11,6 +13,44 @@ from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.state import at
+
+_MOMENT = 1e-3  # the earliest time at which scores are turned into a posterior
+_LEAST = 1e-30  # a posterior for which the scores leave nothing; the sampler needs some token to go to
+
+
+def log_scores(path: Path, logits: Tensor, t: Tensor) -> Tensor:
+    """Return the logarithms of the concrete scores that a network's logits stand for; t in the shape of the tokens.
+
+    Under a mask source the scores of masked tokens are kappa / (1 - kappa) times the posterior: the network is left
+    with what varies little in time, and its first guess is a uniform posterior. Other sources: the logits themselves.
+    """
+    mixture = _x1_independent(path)
+    logits = logits if logits.dtype == torch.float64 else logits.float()
+    if path.needs_time:
+        return logits
+    kappa = mixture.scheduler.kappa(t, torch.zeros_like(t, dtype=torch.int64))
+    odds = torch.log(kappa) - torch.log1p(-kappa) - math.log(path.vocabulary.size - 1)
+    return logits + odds[..., None].to(logits.dtype)
+
+
+def posterior_logits(path: Path, logits: Tensor, z: Tensor, t: Tensor) -> Tensor:
+    """Return the logarithm of the posterior that a network of scores implies, up to a constant, [..., K].
+
+    What its scores exceed those of the source by, as `score_to_posterior` has it; at t = 0, where the scores say
+    nothing of x1, those a moment later are taken. Under a mask source it is the network's logits.
+    """
+    if not path.needs_time:
+        return logits
+    t, kinds = t.clamp(min=_MOMENT), path.vocabulary.kinds_of(z)  # a source that is not the mask gives data tokens
+    log_score = log_scores(path, logits.double(), t).scatter(-1, z[..., None], 0.0)  # s(z, z) = 1
+    possible = path.vocabulary.targets(kinds)
+    posterior = score_to_posterior(path, log_score.masked_fill(~possible, -torch.inf).exp(), kinds, z, t)
+    return torch.where(possible, posterior.clamp(min=_LEAST), 0.0).log()
+
+
+def negative_score_entropy(path: Path, logits: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
+    """Return the integrand of the bound of a network of scores, in nats per unit of time."""
+    return -score_entropy(path, log_scores(path, logits, t), x1, t, x_t)
 
 
 def posterior_to_score(path: Path, posterior: Tensor, kinds: Tensor, z: Tensor, t: Tensor) -> Tensor:

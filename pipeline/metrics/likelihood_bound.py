@@ -24,11 +24,14 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     error of a network: its bound is finite for the exact posterior, but for a trained one says nothing.
     """
     scores = _entropy(subject)
-    if subject.model is None or not isinstance(subject.model.path, MixturePath):
+    model = subject.model
+    if model is None or not isinstance(model.path, MixturePath):
         return scores
     x1 = subject.data.test[: options.sequences].long()
     generator = torch.Generator().manual_seed(subject.seed)
-    bound = evaluate_bound(subject.model.network, subject.model.path, x1, points=options.points, generator=generator)
+    bound = evaluate_bound(
+        model.network, model.path, x1, points=options.points, generator=generator, integrand=model.integrand
+    )
     count = len(x1)
     return {
         "bound_nats": float(-bound.log_prob.mean()),
@@ -39,9 +42,11 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
 
 def _entropy(subject: Subject) -> dict[str, float]:
-    """Return the entropy of the data's distribution in nats, if the data set gives its probabilities."""
+    """Return the entropy of the data's distribution in nats, if the data set gives it, or its probabilities."""
     origin = dict(subject.data.origin)
     data_set = DATASETS.load(name := origin.pop("name"))
+    if hasattr(data_set, "entropy"):
+        return {"entropy_nats": data_set.entropy(DATASETS.options(name, origin))}
     if not hasattr(data_set, "probabilities"):
         return {}
     q = data_set.probabilities(DATASETS.options(name, origin))

@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from pipeline.atomic import write_json
 from pipeline.config import Config
 from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.data.tokens import TokenData
+from pipeline.devices import check_gpus
 from pipeline.flow.errors import KinoflowError
 from pipeline.metrics.subject import Subject
 from pipeline.models.saved import load_network
@@ -27,16 +30,24 @@ def score_samples(
     tokens: Path,
     weights: Path | None,
     evidence: Sequence[Path] | None = None,
+    judge_weights: Path | None = None,
+    gpus: int = 0,
     output: Path,
 ) -> None:
     """Write the conditions and the metrics of a set of samples as JSON.
 
     `evidence` are the tables of crystals: what is known of each, their descriptions, those of the test structures.
+    `judge_weights` are those of the autoregressive run that judges samples of text, if one does.
     """
     data, drawn = TokenData.load(tokens), SampleSet.load(samples)
     chosen = config.experiments[experiment]
     run, seed = drawn.conditions["run"], drawn.conditions["seed"]
-    model = load_network(weights, data, run) if weights else None
+    check_gpus(gpus, "scoring_resources.gpus")
+    device = torch.device("cuda" if gpus else "cpu")
+    trained = (chosen.runs[run].weights or run) if run in chosen.runs else run
+    model = load_network(weights, data, trained) if weights else None
+    if model is not None:
+        model.network.to(device)
     crystals, conditions = None, drawn.conditions
     if evidence is not None:
         structures, described, test = map(read_table, evidence)
@@ -47,10 +58,31 @@ def score_samples(
             "hull": hull or "published formation energies",
             "energy model": f"CHGNet {importlib.metadata.version('chgnet')}",
         }
-    subject = Subject(drawn, data, model, derive_seed(seed, experiment, run, "scoring"), crystals)
-    write_json(output, {"conditions": conditions, "metrics": score_subject(subject, chosen.scoring)})
-    inputs = [samples, tokens, *([weights] if weights else []), *(evidence or [])]
+    subject = Subject(
+        drawn,
+        data,
+        model,
+        derive_seed(seed, experiment, run, "scoring"),
+        crystals,
+        swept=trained != run,
+        cache=Path(config.data.cache),
+        judge_weights=judge_weights,
+        device=device,
+    )
+    metrics = score_subject(subject, chosen.scoring)
+    write_json(output, {"conditions": conditions | conditions_of_metrics(subject, chosen.scoring), "metrics": metrics})
+    inputs = [samples, tokens, *(path for path in (weights, judge_weights) if path), *(evidence or [])]
     write_provenance([output], {"scoring": chosen.scoring}, seed, inputs)
+
+
+def conditions_of_metrics(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return what the metrics have to say of how they measured, such as who judged."""
+    conditions: dict[str, Any] = {}
+    for name, options in scoring.items():
+        module = METRICS.load(name)
+        if hasattr(module, "conditions"):
+            conditions |= module.conditions(subject, METRICS.options(name, options))
+    return conditions
 
 
 def score_subject(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, float]:

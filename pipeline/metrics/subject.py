@@ -1,6 +1,9 @@
-"""What a metric is given: the samples of a run, the data, the network, and what is known of crystals, if any."""
+"""What a metric is given: the samples of a run, the data, the network, what is known of crystals, and the machine."""
 
 from dataclasses import dataclass
+from pathlib import Path
+
+import torch
 
 from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.data.tokens import TokenData
@@ -11,13 +14,21 @@ from pipeline.sampling.samples import SampleSet
 
 @dataclass(frozen=True)
 class Subject:
-    """A run to be scored; a reference has samples but no network."""
+    """A run to be scored; a reference has samples but no network.
+
+    A run that is `swept` has the network of another run, which is scored there. Metrics that need files from elsewhere
+    find them in `cache`, and a judge that is a run of the experiment its weights in `judge_weights`.
+    """
 
     samples: SampleSet
     data: TokenData
     model: SavedModel | None
     seed: int
     crystals: CrystalEvidence | None = None
+    swept: bool = False
+    cache: Path | None = None
+    judge_weights: Path | None = None
+    device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
 
     @property
     def evidence(self) -> CrystalEvidence:

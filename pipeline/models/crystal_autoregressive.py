@@ -3,8 +3,6 @@
 Letters in shapes: B crystals, D = 6 + 4 a tokens of each, W features, K tokens of the vocabulary.
 """
 
-from dataclasses import dataclass
-
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -12,15 +10,10 @@ from torch.nn import functional
 
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.models.attention import KeyValueCache, Sight
 from pipeline.models.crystal_layout import CrystalLayout, begin_token, present_atoms
-from pipeline.models.transformer import (
-    Blocks,
-    Head,
-    KeyValueCache,
-    Sight,
-    TransformerOptions,
-    sinusoidal_positions,
-)
+from pipeline.models.decoding import Decoding
+from pipeline.models.transformer import Blocks, Head, TransformerOptions, sinusoidal_positions
 
 AUTOREGRESSIVE = True  # predicts the next token instead of x1 from x_t: it has no time and needs no path
 
@@ -31,17 +24,6 @@ class Options(TransformerOptions):
     """The size of the network."""
 
     width: int = Field(288, ge=2, multiple_of=2, description="features of each token; a multiple of heads")
-
-
-@dataclass
-class Decoding:
-    """Crystals on their way: what the blocks keep of the tokens so far, and of the number of atoms."""
-
-    batch: int
-    modulations: list[tuple[Tensor, ...]]
-    head_modulation: tuple[Tensor, ...]
-    caches: list[KeyValueCache]
-    position: int = 0
 
 
 class CrystalAutoregressive(nn.Module):
@@ -73,20 +55,14 @@ class CrystalAutoregressive(nn.Module):
         """Return the state before the first token of crystals whose positions have `kinds` [B, D]."""
         condition = self._condition(present_atoms(kinds, self.layout.pad_kind))
         caches = [KeyValueCache(self.length) for _ in self.blocks.blocks]
-        return Decoding(len(kinds), self.blocks.modulations(condition), self.head.modulation(condition), caches)
+        modulations, head_modulation = self.blocks.modulations(condition), self.head.modulation(condition)
+        return Decoding(len(kinds), self.length, modulations, head_modulation, caches)
 
     @torch.no_grad()
     def next_logits(self, tokens: Tensor | None, state: Decoding) -> Tensor:
         """Return the logits of the next tokens [B, K] after `tokens` [B] (None at the beginning); `state` moves on."""
-        if (tokens is None) != (state.position == 0) or state.position == self.length:
-            wanted = "None" if state.position == 0 else "the tokens drawn last"
-            raise KinoflowError(
-                f"tokens: {wanted} expected at position {state.position} of {self.length}; "
-                "take each position in turn, and call start for further crystals"
-            )
-        if tokens is None:
-            tokens = torch.full((state.batch,), self.begin, device=self.positions.device)
-        features = (self.embedding(tokens) + self.positions[state.position])[:, None]  # [B, 1, W]
+        last = state.last_tokens(tokens, self.begin, self.positions.device)
+        features = (self.embedding(last) + self.positions[state.position])[:, None]  # [B, 1, W]
         features = self.blocks(features, state.modulations, CAUSAL, state.caches)
         state.position += 1
         logits: Tensor = self.head(features, state.head_modulation)[:, 0]

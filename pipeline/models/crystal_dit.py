@@ -10,8 +10,9 @@ from torch.nn import functional
 
 from pipeline.crystals.tokens import CELL, PER_ATOM
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.models.attention import Sight
 from pipeline.models.crystal_layout import CrystalLayout, present_atoms
-from pipeline.models.transformer import Blocks, Head, Sight, TimeEmbedding, TransformerOptions
+from pipeline.models.transformer import Blocks, Head, TimeEmbedding, TransformerOptions
 
 # Features of the condition, per feature of a token. The paper gives the width, the depth, the heads and the number of
 # parameters (around 25 million) but not this; 7/4 makes it 25.2 million at the paper's size.

@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from safetensors.torch import load_model, save_model
-from torch import nn
+from torch import Tensor, nn
 
 from pipeline.atomic import replacing
 from pipeline.config import LossChoice, ModelChoice, PathChoice, Run, Strict
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
+from pipeline.flow.likelihood import Integrand
 from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
+from pipeline.flow.score import negative_score_entropy, posterior_logits
 from pipeline.plugins import MODELS
 from pipeline.tensors import metadata_of, read_description
 
@@ -48,6 +50,23 @@ class SavedModel:
     network: nn.Module
     path: ProbabilityPath | None
     description: Description
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the network was trained to give concrete scores and not a posterior."""
+        return self.description.loss is not None and self.description.loss.name == "score_entropy"
+
+    @property
+    def integrand(self) -> Integrand | None:
+        """The integrand of the likelihood bound, if it is not that of a posterior."""
+        return negative_score_entropy if self.has_scores else None
+
+    def posterior(self, x: Tensor, t: Tensor) -> Tensor:
+        """Return the logits of p(x1 | x_t) for tokens x [B, D] at times t [B], [B, D, K]."""
+        logits: Tensor = self.network(x, t)
+        if self.path is None or not self.has_scores:
+            return logits
+        return posterior_logits(self.path, logits, x, t.double()[:, None].expand(x.shape))
 
 
 def new_network(choice: ModelChoice, data: TokenData) -> nn.Module:

@@ -4,7 +4,6 @@ Letters in shapes: B sequences, S tokens of each, W features (width), C features
 """
 
 import math
-from dataclasses import dataclass
 
 import torch
 from pydantic import Field, model_validator
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.config import Strict
+from pipeline.models.attention import EVERYTHING, Attention, KeyValueCache, Sight
 from pipeline.models.time_features import time_features
 
 TIME_FEATURES = 256
@@ -34,65 +34,6 @@ class TransformerOptions(Strict):
         return self
 
 
-class KeyValueCache:
-    """The keys and values of the tokens that one block has seen, [B, H, S, W / H]; room for `length` tokens."""
-
-    def __init__(self, length: int) -> None:
-        self._length, self._seen = length, 0
-        self._keys = self._values = torch.empty(0)
-
-    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Take in the keys and values of the next tokens and return those of all tokens so far."""
-        if self._seen == 0:  # the type is known only now: it depends on the arithmetic
-            batch, heads, _, features = keys.shape
-            self._keys, self._values = (keys.new_empty(batch, heads, self._length, features) for _ in range(2))
-        before, self._seen = self._seen, self._seen + keys.shape[2]
-        self._keys[:, :, before : self._seen] = keys
-        self._values[:, :, before : self._seen] = values
-        return self._keys[:, :, : self._seen], self._values[:, :, : self._seen]
-
-
-@dataclass(frozen=True)
-class Sight:
-    """Which tokens a token attends to: all of them, but for keys that are hidden and, if `causal`, later ones."""
-
-    seen: Tensor | None = None  # bool [B, S]: whether a token is seen; None: all are
-    causal: bool = False
-
-
-EVERYTHING = Sight()
-
-
-class Attention(nn.Module):
-    """Attention of several heads among the tokens of a sequence."""
-
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.project = nn.Linear(width, 3 * width)
-        self.combine = nn.Linear(width, width)
-
-    def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
-        """Return what each token gathers, [B, S, W].
-
-        With a cache, which only makes sense if the sight is causal, `features` are those of the next token alone.
-        """
-        batch, tokens, width = features.shape
-        projected = self.project(features).view(batch, tokens, 3, self.heads, width // self.heads)
-        queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, H, S, W / H] each
-        if cache is not None:
-            keys, values = cache.extend(keys, values)
-        gathered = functional.scaled_dot_product_attention(
-            queries,
-            keys,
-            values,
-            attn_mask=None if sight.seen is None else sight.seen[:, None, None, :],  # [B, 1, 1, S]
-            is_causal=sight.causal and cache is None,  # a single query at the end sees all that came before
-        )
-        combined: Tensor = self.combine(gathered.transpose(1, 2).reshape(batch, tokens, width))
-        return combined
-
-
 class Modulation(nn.Module):
     """Several sets of W numbers that follow from a condition; all are zero before training."""
 
@@ -109,18 +50,35 @@ class Modulation(nn.Module):
         return modulation[:, None].chunk(self.sets, dim=-1)
 
 
+class ConstantModulation(nn.Module):
+    """Several sets of W numbers without a condition that they follow from; all are zero before training."""
+
+    def __init__(self, width: int, sets: int) -> None:
+        super().__init__()
+        self.values = nn.Parameter(torch.zeros(sets, width))
+
+    def forward(self, condition: None = None) -> tuple[Tensor, ...]:
+        """Return the sets, each [1, 1, W]."""
+        return self.values[:, None, None].unbind()
+
+
+def new_modulation(condition_width: int | None, width: int, sets: int) -> Modulation | ConstantModulation:
+    """Return the modulation for conditions of so many features; None: there is no condition."""
+    return ConstantModulation(width, sets) if condition_width is None else Modulation(condition_width, width, sets)
+
+
 def modulated_norm(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
     """Return features [B, S, W] with mean 0 and deviation 1 for each token, then scaled by 1 + scale and shifted."""
     return torch.addcmul(shift, functional.layer_norm(features, features.shape[-1:]), 1 + scale)
 
 
 class Block(nn.Module):
-    """Attention and a perceptron, both added to their input by gates that the condition opens."""
+    """Attention and a perceptron, both added to their input by gates that the condition, or training alone, opens."""
 
-    def __init__(self, options: TransformerOptions, condition_width: int) -> None:
+    def __init__(self, options: TransformerOptions, condition_width: int | None) -> None:
         super().__init__()
         width = options.width
-        self.modulation = Modulation(condition_width, width, sets=6)
+        self.modulation = new_modulation(condition_width, width, sets=6)
         self.attention = Attention(width, options.heads)
         self.perceptron = nn.Sequential(
             nn.Linear(width, PERCEPTRON_RATIO * width),
@@ -145,13 +103,13 @@ class Block(nn.Module):
 
 
 class Blocks(nn.Module):
-    """All blocks, one after the other."""
+    """All blocks, one after the other; `condition_width` None: they are told nothing."""
 
-    def __init__(self, options: TransformerOptions, condition_width: int) -> None:
+    def __init__(self, options: TransformerOptions, condition_width: int | None) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(Block(options, condition_width) for _ in range(options.depth))
 
-    def modulations(self, condition: Tensor) -> list[tuple[Tensor, ...]]:
+    def modulations(self, condition: Tensor | None = None) -> list[tuple[Tensor, ...]]:
         """Return what the blocks make of the condition [B, C]; the same for all tokens, so decoding needs it once."""
         return [block.get_submodule("modulation")(condition) for block in self.blocks]
 
@@ -169,14 +127,22 @@ class Blocks(nn.Module):
 
 
 class Head(nn.Module):
-    """The last adaptive layer norm, and a linear layer, zero before training, that gives the logits."""
+    """The last adaptive layer norm, and a linear layer that gives the logits.
 
-    def __init__(self, width: int, condition_width: int, tokens: int) -> None:
+    The layer is zero before training, or it has no bias and the weights of an `embedding`, to which it is tied.
+    """
+
+    def __init__(
+        self, width: int, condition_width: int | None, tokens: int, embedding: nn.Embedding | None = None
+    ) -> None:
         super().__init__()
-        self.modulation = Modulation(condition_width, width, sets=2)
-        self.linear = nn.Linear(width, tokens)
-        nn.init.zeros_(self.linear.weight)
-        nn.init.zeros_(self.linear.bias)
+        self.modulation = new_modulation(condition_width, width, sets=2)
+        self.linear = nn.Linear(width, tokens, bias=embedding is None)
+        if embedding is None:
+            nn.init.zeros_(self.linear.weight)
+            nn.init.zeros_(self.linear.bias)
+        else:
+            self.linear.weight = embedding.weight
 
     def forward(self, features: Tensor, modulation: tuple[Tensor, ...]) -> Tensor:
         """Return the logits of features [B, S, W] under what `modulation` made of the condition, [B, S, K]."""

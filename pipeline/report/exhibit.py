@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """The samples of a run or reference; of crystals also what is known of each: a row a sample, or a relaxed one."""
+    """The samples of a run or reference; of crystals also what is known of each: a row a sample, or a relaxed one.
+
+    For figures that show them, also the scores.
+    """
 
     samples: SampleSet
     structures: pd.DataFrame | None = None
     relaxed: pd.DataFrame | None = None
+    scores: dict[str, float] | None = None
 
     @property
     def run(self) -> str:

@@ -1,6 +1,8 @@
 """The stage that draws an experiment's figure."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pipeline.atomic import replacing
@@ -21,10 +23,14 @@ def make_figure(
     samples: Sequence[Path],
     structures: Sequence[Path] = (),
     relaxed: Sequence[Path] = (),
+    scores: Sequence[Path] = (),
     tokens: Path,
     output: Path,
 ) -> None:
-    """Write the figure of the samples of an experiment's runs and references; those of crystals have tables, too."""
+    """Write the figure of the samples of an experiment's runs and references; those of crystals have tables, too.
+
+    `scores` are given, in the order of the samples, for a figure that shows them.
+    """
     choice = config.experiments[experiment].figure
     if choice is None:
         raise KinoflowError(f"experiments.{experiment}.figure: none is set; name one of {', '.join(FIGURES.names())}")
@@ -32,8 +38,12 @@ def make_figure(
     if structures:
         tables = zip(exhibits, map(read_table, structures), map(read_table, relaxed), strict=True)
         exhibits = [Exhibit(exhibit.samples, known, after) for exhibit, known, after in tables]
+    if scores:
+        measured = (json.loads(path.read_text(encoding="utf-8"))["metrics"] for path in scores)
+        exhibits = [replace(exhibit, scores=found) for exhibit, found in zip(exhibits, measured, strict=True)]
     options = FIGURES.options(choice.name, choice.options)
     drawing = FIGURES.load(choice.name).draw(exhibits, TokenData.load(tokens), options)
     with replacing(output) as temporary:
         drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=options.dpi)
-    write_provenance([output], {"figure": choice.model_dump()}, config.seed, [tokens, *samples, *structures, *relaxed])
+    inputs = [tokens, *samples, *structures, *relaxed, *scores]
+    write_provenance([output], {"figure": choice.model_dump()}, config.seed, inputs)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import draw, sharpen, uniform
+from pipeline.flow.sampler import Clamp
 from pipeline.flow.vocabulary import Vocabulary
 
 
@@ -28,10 +29,11 @@ def sample_in_order(
     *,
     generator: torch.Generator,
     temperature: float = 1.0,
+    given: Clamp | None = None,
     progress: Callable[[int, int], None] | None = None,
     on_step: Callable[[Tensor, float], None] | None = None,
 ) -> Tensor:
-    """Draw tokens [B, D] in their order; a token of another kind than its position's is never drawn.
+    """Draw tokens [B, D] in their order, after those that are given; none is of another kind than its position's.
 
     `on_step` sees the tokens so far, masked where they are to come, with the share of them that is drawn.
     """
@@ -44,7 +46,10 @@ def sample_in_order(
         logits = network.next_logits(previous, state).double()
         possible = logits.masked_fill(~vocabulary.targets(kinds[:, place]), -torch.inf)
         uniforms = uniform((len(kinds),), generator, kinds.device)
-        x[:, place] = previous = draw(sharpen(possible, temperature).softmax(-1), uniforms)
+        previous = draw(sharpen(possible, temperature).softmax(-1), uniforms)
+        if given is not None:
+            previous = torch.where(given.fixed[:, place], given.tokens[:, place], previous)
+        x[:, place] = previous
         if on_step:
             on_step(x, (place + 1) / length)
         if progress:

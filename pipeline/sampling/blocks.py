@@ -50,6 +50,25 @@ def draw_blocks(
     return torch.cat(tokens), torch.cat(frames, dim=1).long()
 
 
+def draw_around(
+    model: SavedModel, data: TokenData, sampling: Sampling, kinds: Tensor, clamp: Clamp, seed: int
+) -> Tensor:
+    """Draw tokens at positions of `kinds` [N, D] around those that are given, in blocks with a seed each, [N, D]."""
+    device, steps = next(model.network.parameters()).device, evaluations(model, data, sampling.steps)
+    parts, drawn = torch.arange(len(kinds)).split(sampling.block), []
+    with Progress("generating", len(parts) * steps) as progress:
+        for number, rows in enumerate(parts):
+
+            def advance(done: int, total: int, before: int = number * steps) -> None:
+                progress.advance(before + done)
+
+            generator = torch.Generator().manual_seed(derive_seed(seed, "block", number))
+            given = Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
+            part = draw_tokens(model, data, sampling, kinds[rows].to(device), generator, advance, clamp=given)
+            drawn.append(part.cpu())
+    return torch.cat(drawn)
+
+
 def draw_tokens(
     model: SavedModel,
     data: TokenData,
@@ -62,20 +81,21 @@ def draw_tokens(
 ) -> Tensor:
     """Draw tokens at positions of `kinds`, with one evaluation of the network a step (which is checked) or a token."""
     if model.path is None:
-        if clamp is not None:
+        if clamp is not None and not bool((clamp.fixed.int().diff() <= 0).all()):
             run = f"run {model.description.run!r}"
-            raise KinoflowError(f"{run}: autoregressive, it cannot fill in around what is given; choose another run")
+            raise KinoflowError(f"{run}: autoregressive, it can only go on after what is given; choose another run")
         return sample_in_order(
             model.network,  # type: ignore[arg-type]
             data.vocabulary,
             kinds,
             generator=generator,
             temperature=sampling.temperature,
+            given=clamp,
             progress=progress,
             on_step=on_step,
         )
     drawn = sample(
-        model.network,
+        model.posterior,
         model.path,
         kinds=kinds,
         steps=sampling.steps,

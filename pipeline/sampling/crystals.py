@@ -4,8 +4,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-
 from pipeline.config import Config
 from pipeline.crystals.clamping import Template, batch, from_formula, from_structure
 from pipeline.crystals.decode import write_crystals
@@ -14,10 +12,8 @@ from pipeline.crystals.table import crystals_of
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
 from pipeline.flow.errors import KinoflowError
-from pipeline.flow.sampler import Clamp
 from pipeline.models.saved import load_network
-from pipeline.progress import Progress
-from pipeline.sampling.blocks import draw_tokens
+from pipeline.sampling.blocks import draw_around
 from pipeline.sampling.generate import conditions_of
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
@@ -45,27 +41,15 @@ def generate_crystals(
     """
     if count < 1:
         raise KinoflowError(f"--count {count}: give 1 or more")
-    check_gpus(gpus, "sampling")
+    check_gpus(gpus, "sampling.resources.gpus")
     data, sampling = TokenData.load(tokens), config.experiments[experiment].runs[run].sampling
     model = load_network(weights, data, run)
-    device = "cuda" if gpus else "cpu"
-    model.network.to(device)
+    model.network.to("cuda" if gpus else "cpu")
     templates = _templates(data, formula, units, template, keep)
     kinds, clamp = batch(templates, count, noised=model.path is not None and model.path.needs_time)
-    drawn = []
-    parts = torch.arange(count).split(sampling.block)
-    with Progress("generating", len(parts) * sampling.steps) as progress:
-        for number, rows in enumerate(parts):
-
-            def advance(done: int, total: int, before: int = number * sampling.steps) -> None:
-                progress.advance(before + done)
-
-            generator = torch.Generator().manual_seed(derive_seed(seed, run, "crystals", number))
-            given = Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
-            part = draw_tokens(model, data, sampling, kinds[rows].to(device), generator, advance, clamp=given)
-            drawn.append(part.cpu())
+    drawn = draw_around(model, data, sampling, kinds, clamp, derive_seed(seed, run, "crystals"))
     conditions = conditions_of(model, data, sampling.model_copy(update={"count": count}), seed)
-    samples = SampleSet(torch.cat(drawn), conditions)
+    samples = SampleSet(drawn, conditions)
     table, extxyz, cifs = (output / f"crystals.{suffix}" for suffix in ("parquet", "extxyz", "zip"))
     settings = {"formula": formula, "units": units, "template": template and template.name, "keep": sorted(keep)}
     inputs = [tokens, weights, *([template] if template else [])]

@@ -28,13 +28,14 @@ def sample_run(
 ) -> None:
     """Draw one shard of a run's samples."""
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
-    check_gpus(gpus, "sampling")
-    saved, sampling = load_network(weights, data, run), chosen.sampling
+    check_gpus(gpus, "sampling.resources.gpus")
+    saved, sampling = load_network(weights, data, chosen.weights or run), chosen.sampling
     seed = derive_seed(chosen.seed, experiment, run, "sampling")
     saved.network.to("cuda" if gpus else "cpu")
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)
     drawn, frames = draw_blocks(saved, data, sampling, seed, blocks)
     conditions = conditions_of(saved, data, sampling, chosen.seed)
+    conditions |= {"run": run, "weights": chosen.weights} if chosen.weights else {}
     SampleSet(drawn, conditions, sampling.frames, frames).save(output)
     settings = sampling.model_dump(mode="json", exclude={"shards", "resources"})
     write_provenance([output], {"run": run, "sampling": settings}, chosen.seed, [tokens, weights])

@@ -79,7 +79,7 @@ def train_run(
 
 def new_fabric(training: Training, gpus: int) -> Fabric:
     """Return the devices to train on: one CPU, or `gpus` GPUs."""
-    check_gpus(gpus, "training")
+    check_gpus(gpus, "training.resources.gpus")
     return Fabric(
         accelerator="cuda" if gpus else "cpu",
         devices=gpus or 1,

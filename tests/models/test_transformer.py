@@ -5,12 +5,10 @@ import torch
 from random_crystals import stirred
 from torch import Tensor
 
+from pipeline.models.attention import Attention, KeyValueCache, Sight
 from pipeline.models.transformer import (
-    Attention,
     Blocks,
     Head,
-    KeyValueCache,
-    Sight,
     TimeEmbedding,
     TransformerOptions,
     modulated_norm,
@@ -103,3 +101,31 @@ def test_blocks_compute_in_bfloat16_as_in_float32_but_for_rounding(causal: bool)
     with torch.autocast("cpu", torch.bfloat16):
         rounded = blocks(features, blocks.modulations(condition), sight)
     torch.testing.assert_close(rounded.float(), exact, rtol=0.05, atol=0.05)
+
+
+def test_blocks_without_a_condition_are_the_identity_before_training() -> None:
+    blocks, features = Blocks(OPTIONS, None), normal(2, 4, 12)
+    assert torch.equal(blocks(features, blocks.modulations()), features)
+    stirred(blocks)
+    assert (blocks(features, blocks.modulations()) - features).abs().amax(-1).min() > 1e-2
+
+
+def test_blocks_without_a_condition_are_those_of_one_that_says_nothing() -> None:
+    constant, told = stirred(Blocks(OPTIONS, None)), stirred(Blocks(OPTIONS, CONDITION_WIDTH))
+    weights = {name: values for name, values in constant.state_dict().items() if not name.endswith("modulation.values")}
+    told.load_state_dict(weights, strict=False)
+    with torch.no_grad():
+        for block, other in zip(constant.blocks, told.blocks, strict=True):
+            other.modulation.linear.bias.copy_(block.modulation.values.flatten())
+    features, silent = normal(2, 4, 12), torch.zeros(2, CONDITION_WIDTH)
+    expected = told(features, told.modulations(silent))
+    torch.testing.assert_close(constant(features, constant.modulations()), expected, rtol=0, atol=1e-6)
+
+
+def test_a_head_can_be_tied_to_an_embedding() -> None:
+    embedding = torch.nn.Embedding(7, 12)
+    head, features = Head(12, None, 7, embedding), normal(2, 3, 12)
+    expected = torch.nn.functional.layer_norm(features, (12,)) @ embedding.weight.T
+    torch.testing.assert_close(head(features, head.modulation()), expected, rtol=0, atol=1e-6)
+    assert [name for name, _ in head.named_parameters()] == ["modulation.values", "linear.weight"]
+    assert head.linear.weight is embedding.weight

@@ -1,39 +1,60 @@
 """What the workflow plans, and that it plans nothing when the configuration is wrong."""
 
+from dataclasses import dataclass
+
 import pytest
 from project import Project
 
 
+@dataclass(frozen=True)
+class Scale:
+    """How many runs and shards a scale has; text also has runs for each number of steps that is swept."""
+
+    shards: int
+    crystal_runs: int
+    crystal_shards: int
+    relaxation_shards: int
+    text_runs: int  # the autoregressive one included
+    text_shards: int
+    swept: int
+    judges: int
+
+
 @pytest.mark.parametrize(
-    "scale, shards, crystal_runs, crystal_shards, relaxation_shards",
-    [("demo", 1, 4, 1, 1), ("small", 4, 5, 2, 2), ("paper", 20, 5, 4, 50)],
+    "name, scale",
+    [
+        ("demo", Scale(1, 4, 1, 1, 5, 1, 1, 0)),
+        ("small", Scale(4, 5, 2, 2, 11, 2, 2, 1)),
+        ("paper", Scale(20, 5, 4, 50, 34, 4, 6, 1)),
+    ],
 )
-def test_every_scale_plans_its_jobs(
-    project: Project, scale: str, shards: int, crystal_runs: int, crystal_shards: int, relaxation_shards: int
-) -> None:
-    runs, references, names = 4 + crystal_runs, 2 + 3, crystal_runs + 3
+def test_every_scale_plans_its_jobs(project: Project, name: str, scale: Scale) -> None:
+    trained, references, names = 4 + scale.crystal_runs + scale.text_runs, 2 + 3 + 2, scale.crystal_runs + 3
+    texts = scale.text_runs + (scale.text_runs - 1) * scale.swept
+    runs = 4 + scale.crystal_runs + texts
     expected = {
-        "prepare": 1,
+        "prepare": 2,
         "prepare_crystals": 1,
-        "train": runs,
-        "sample": 4 * shards + crystal_runs * crystal_shards,
+        "train": trained,
+        "sample": 4 * scale.shards + scale.crystal_runs * scale.crystal_shards + texts * scale.text_shards,
         "gather": runs,
+        "texts": texts + 2,
         "reference": references,
         "decode": names,
         "describe": names,
         "describe_test": 1,
-        "relax": names * relaxation_shards,
+        "relax": names * scale.relaxation_shards,
         "gather_relaxed": names,
         "hull": 1,
         "calibrate": 1,
         "assess": names,
         "score": runs,
         "score_reference": references,
-        "table": 2,
-        "figure": 2,
+        "table": 3,
+        "figure": 3,
         "all": 1,
-    }
-    planned = project.planned(scale)
+    } | ({"judge": scale.judges} if scale.judges else {})
+    planned = project.planned(name)
     fetched = planned.pop("fetch")  # none that is in the cache already
     assert fetched > 0
     assert planned == expected | {"total": sum(expected.values()) + fetched}

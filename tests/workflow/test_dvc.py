@@ -25,13 +25,15 @@ def test_there_is_a_stage_for_every_run_and_stage(repository: Project) -> None:
     result = repository.run(*DVC, "stage", "list", "--name-only")
     assert result.returncode == 0, result.stdout
     experiments = yaml.safe_load((ROOT / "config/demo.yaml").read_text())["experiments"]
-    board, crystals = (list(experiments[name]["runs"]) for name in ("checkerboard", "materials"))
+    board, crystals, text = (list(experiments[name]["runs"]) for name in ("checkerboard", "materials", "text"))
     references = ["data", "independent", "shuffled"]
     expected = {f"{stage}@{run}" for stage in ("train", "sample", "score") for run in board}
     expected |= {f"{stage}@{name}" for stage in ("reference", "score_reference") for name in references[:2]}
     expected |= {f"{stage}_materials@{run}" for stage in ("train", "sample", "structures") for run in crystals}
     expected |= {f"{stage}_materials@{name}" for stage in ("reference", "reference_structures") for name in references}
     expected |= {f"{stage}_materials" for stage in ("fetch", "prepare", "hull", "report")}
+    expected |= {f"{stage}_text@{run}" for stage in ("train", "sample") for run in text}
+    expected |= {f"{stage}_text" for stage in ("fetch", "prepare", "report")}
     assert set(result.stdout.split()) == expected | {"prepare", "report"}
 
 
@@ -89,6 +91,21 @@ MODULES = {
         "pipeline.report.tables",
         "pipeline.report.figure",
         "pipeline.report.figures.crystals",
+    ),
+    "fetch_text": (),
+    "prepare_text": ("pipeline.data.prepare", "pipeline.data.text", "pipeline.text.corpora.sotu"),
+    "train_text": ("pipeline.training.train", "pipeline.models.text_dit", "pipeline.models.text_autoregressive"),
+    "sample_text": ("pipeline.sampling.generate", "pipeline.models.text_dit", "pipeline.models.text_autoregressive"),
+    "report_text": (
+        "pipeline.sampling.generate",
+        "pipeline.sampling.references",
+        "pipeline.metrics.score",
+        "pipeline.metrics.perplexity",
+        "pipeline.metrics.generative_perplexity",
+        "pipeline.text.judges.run",
+        "pipeline.report.tables",
+        "pipeline.report.figure",
+        "pipeline.report.figures.perplexities",
     ),
 }
 

@@ -9,6 +9,7 @@ from snakemake.exceptions import WorkflowError
 from pipeline import slices
 from pipeline.config import REFERENCES
 from pipeline.config_file import load_config, with_types, write_config
+from pipeline.data.prepare import files_needed
 from pipeline.dependencies import constant_of, files_of
 from pipeline.environment import serve_jobs
 from pipeline.flow.errors import KinoflowError
@@ -41,6 +42,9 @@ onstart:
 
 
 CRYSTALS = [name for name, experiment in CONFIG.experiments.items() if experiment.crystals]
+TEXTS = [
+    name for name, chosen in CONFIG.experiments.items() if constant_of(DATASETS.module(chosen.data.name), "TEXT", False)
+]
 RUNS = sorted({run for experiment in CONFIG.experiments.values() for run in experiment.runs})
 NONE = "(?!)"  # matches nothing
 
@@ -48,6 +52,7 @@ NONE = "(?!)"  # matches nothing
 wildcard_constraints:
     experiment="|".join(CONFIG.experiments),
     crystals="|".join(CRYSTALS) or NONE,
+    text="|".join(TEXTS) or NONE,
     name="|".join([*RUNS, *REFERENCES]),
     run="|".join(RUNS),
     reference="|".join(REFERENCES),
@@ -56,12 +61,13 @@ wildcard_constraints:
 
 
 def final_targets():
-    """Return the tables and figures of all experiments."""
+    """Return the tables and figures of all experiments, and the samples of text to read."""
     targets = []
     for name, experiment in CONFIG.experiments.items():
         tables = [name, f"{name}_calibration"] if experiment.crystals else [name]
         targets += [f"{RESULTS}/tables/{table}.{suffix}" for table in tables for suffix in ("csv", "md")]
         targets += [f"{RESULTS}/figures/{name}.png"] if experiment.figure else []
+        targets += [f"{RESULTS}/texts/{name}/{run}.txt" for run in names_of(name)] if name in TEXTS else []
     return targets
 
 
@@ -96,9 +102,51 @@ def data_files(wildcards):
     """Return the files that an experiment's data set is made from: fetched ones, and the user's own."""
     choice = CONFIG.experiments[wildcards.experiment].data
     data_set = DATASETS.load(choice.name)
-    fetched = [f"{CONFIG.data.cache}/{name}" for name in getattr(data_set, "FILES", ())]
-    own = data_set.inputs(DATASETS.options(choice.name, choice.options)) if hasattr(data_set, "inputs") else []
+    options = DATASETS.options(choice.name, choice.options)
+    fetched = [f"{CONFIG.data.cache}/{name}" for name in files_needed(data_set, options)]
+    own = data_set.inputs(options) if hasattr(data_set, "inputs") else []
     return [*fetched, *map(str, own)]
+
+
+def weights_of(wildcards):
+    """Return the weights that a run draws its samples with: its own, or those of the run that it names."""
+    return f"{RESULTS}/models/{wildcards.experiment}/{run_of(wildcards).weights or wildcards.run}.safetensors"
+
+
+def metrics_of(experiment):
+    """Return the modules and options of an experiment's metrics."""
+    scoring = CONFIG.experiments[experiment].scoring
+    return [(METRICS.load(name), METRICS.options(name, options)) for name, options in scoring.items()]
+
+
+def judge_files(wildcards):
+    """Return the fetched files that the metrics of an experiment need."""
+    metrics = metrics_of(wildcards.experiment)
+    return [f"{CONFIG.data.cache}/{name}" for metric, options in metrics for name in files_needed(metric, options)]
+
+
+def metric_files(wildcards):
+    """Return the same, and the file that says that the judge is there, if it is no run of the experiment."""
+    metrics = [(metric, options) for metric, options in metrics_of(wildcards.experiment) if hasattr(metric, "run_of")]
+    outside = any(metric.run_of(options) is None for metric, options in metrics)
+    return judge_files(wildcards) + ([f"{RESULTS}/judges/{wildcards.experiment}.json"] if outside else [])
+
+
+def judge_weights_of(wildcards):
+    """Return the weights of the run that judges the samples of the others, if one does."""
+    metrics = [(metric, options) for metric, options in metrics_of(wildcards.experiment) if hasattr(metric, "run_of")]
+    runs = [metric.run_of(options) for metric, options in metrics]
+    return [f"{RESULTS}/models/{wildcards.experiment}/{run}.safetensors" for run in runs if run]
+
+
+def judge_flags(wildcards):
+    return " ".join(f"--judge-weights {path}" for path in judge_weights_of(wildcards))
+
+
+def figure_scores(wildcards):
+    """Return the scores, if the figure shows them."""
+    figure = CONFIG.experiments[wildcards.experiment].figure
+    return scores_of(wildcards) if constant_of(FIGURES.module(figure.name), "SCORES", False) else []
 
 
 # Of crystals only: tables beside the samples.
@@ -147,7 +195,11 @@ def evidence_flags(wildcards):
 
 
 def figure_flags(wildcards):
-    flags = {"structures": structures_of(wildcards), "relaxed": relaxed_of(wildcards)}
+    flags = {
+        "structures": structures_of(wildcards),
+        "relaxed": relaxed_of(wildcards),
+        "scores": figure_scores(wildcards),
+    }
     return " ".join([word for flag, paths in flags.items() if paths for word in (f"--{flag}", *paths)])
 
 
@@ -207,8 +259,15 @@ def code(*modules):
     return [os.path.relpath(file) for file in files_of(*modules)]
 
 
+def chosen_modules(module, options):
+    """Return the modules that the options of a data set or metric choose by name, which it does not import itself."""
+    return module.modules(options) if hasattr(module, "modules") else []
+
+
 def prepare_code(wildcards):
-    return code("pipeline.data.prepare", DATASETS.module(CONFIG.experiments[wildcards.experiment].data.name))
+    choice = CONFIG.experiments[wildcards.experiment].data
+    chosen = chosen_modules(DATASETS.load(choice.name), DATASETS.options(choice.name, choice.options))
+    return code("pipeline.data.prepare", DATASETS.module(choice.name), *chosen)
 
 
 def train_code(wildcards):
@@ -226,7 +285,8 @@ def reference_code(wildcards):
 
 def score_code(wildcards):
     metrics = map(METRICS.module, CONFIG.experiments[wildcards.experiment].scoring)
-    return code("pipeline.metrics.score", *metrics)
+    chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
+    return code("pipeline.metrics.score", *metrics, *chosen)
 
 
 def figure_code(wildcards):
@@ -262,6 +322,18 @@ def relax_workers(wildcards):
 
 def describe_workers(wildcards):
     return CONFIG.experiments[wildcards.crystals].crystals.workers
+
+
+def score_gpus(wildcards):
+    return CONFIG.experiments[wildcards.experiment].scoring_resources.gpus
+
+
+def score_memory(wildcards):
+    return CONFIG.experiments[wildcards.experiment].scoring_resources.memory_mb
+
+
+def score_minutes(wildcards):
+    return CONFIG.experiments[wildcards.experiment].scoring_resources.minutes
 
 
 def sample_gpus(wildcards):

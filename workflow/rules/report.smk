@@ -33,6 +33,7 @@ rule figure:
         samples=samples_of,
         structures=structures_of,
         relaxed=relaxed_of,
+        scores=figure_scores,
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
         code=figure_code,
     output:

@@ -7,7 +7,7 @@ localrules:
 rule sample:
     input:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        weights=f"{RESULTS}/models/{{experiment}}/{{run}}.safetensors",
+        weights=weights_of,
         code=sample_code,
     output:
         samples=temp(f"{RESULTS}/shards/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.safetensors"),

@@ -4,7 +4,9 @@ rule score:
         unpack(evidence_of),
         samples=f"{RESULTS}/samples/{{experiment}}/{{run}}.safetensors",
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        weights=f"{RESULTS}/models/{{experiment}}/{{run}}.safetensors",
+        weights=weights_of,
+        judge=judge_weights_of,
+        files=metric_files,
         code=score_code,
     output:
         scores=f"{RESULTS}/scores/{{experiment}}/{{run}}.json",
@@ -16,15 +18,18 @@ rule score:
         "../../envs/cpu.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        gpu=score_gpus,
+        mem_mb=score_memory,
+        runtime=score_minutes,
     params:
         config=CONFIG_FILE,
         settings=score_settings,
         evidence=evidence_flags,
+        judge=judge_flags,
     shell:
         "python -m pipeline score --config {params.config} --experiment {wildcards.experiment} "
-        "--samples {input.samples} --tokens {input.tokens} --weights {input.weights} {params.evidence} --output {output.scores} > {log} 2>&1"
+        "--samples {input.samples} --tokens {input.tokens} --weights {input.weights} {params.evidence} {params.judge} "
+        "--gpus {resources.gpu} --output {output.scores} > {log} 2>&1"
 
 
 rule score_reference:
@@ -32,6 +37,8 @@ rule score_reference:
         unpack(evidence_of),
         samples=f"{RESULTS}/samples/{{experiment}}/{{reference}}.safetensors",
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        judge=judge_weights_of,
+        files=metric_files,
         code=score_code,
     output:
         scores=f"{RESULTS}/scores/{{experiment}}/{{reference}}.json",
@@ -41,12 +48,15 @@ rule score_reference:
         "../../envs/cpu.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        gpu=score_gpus,
+        mem_mb=score_memory,
+        runtime=score_minutes,
     params:
         config=CONFIG_FILE,
         settings=score_settings,
         evidence=evidence_flags,
+        judge=judge_flags,
     shell:
         "python -m pipeline score --config {params.config} --experiment {wildcards.experiment} "
-        "--samples {input.samples} --tokens {input.tokens} {params.evidence} --output {output.scores} > {log} 2>&1"
+        "--samples {input.samples} --tokens {input.tokens} {params.evidence} {params.judge} "
+        "--gpus {resources.gpu} --output {output.scores} > {log} 2>&1"

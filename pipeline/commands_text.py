@@ -1,0 +1,46 @@
+"""What the commands for text do; the functions of the stages are imported only when needed."""
+
+from argparse import Namespace
+
+from pipeline.commands import check_files, config_of, results_folder
+from pipeline.flow.errors import KinoflowError
+
+
+def texts(arguments: Namespace) -> None:
+    from pipeline.text.export import export_texts
+
+    check_files(arguments.samples, arguments.tokens)
+    export_texts(samples=arguments.samples, tokens=arguments.tokens, text=arguments.text, lines=arguments.lines)
+
+
+def judge(arguments: Namespace) -> None:
+    from pipeline.text.judge import prepare_judge
+
+    prepare_judge(config_of(arguments), arguments.experiment, arguments.output)
+
+
+def generate_text(arguments: Namespace) -> None:
+    from pipeline.sampling.texts import generate_text
+
+    config = config_of(arguments)
+    chosen, results = config.experiments[arguments.experiment].runs[arguments.run], results_folder(config)
+    tokens = arguments.tokens or results / "tokens" / f"{arguments.experiment}.safetensors"
+    trained = f"{chosen.weights or arguments.run}.safetensors"
+    weights = arguments.weights or results / "models" / arguments.experiment / trained
+    if not tokens.is_file() or not weights.is_file():
+        missing = weights if tokens.is_file() else tokens
+        made = f"snakemake --cores all --config scale={config.scale} -- {weights}"
+        raise KinoflowError(f"{missing}: no such file; train the run first, with `{made}`, or name another file")
+    generate_text(
+        config,
+        arguments.experiment,
+        arguments.run,
+        tokens=tokens,
+        weights=weights,
+        given={part: getattr(arguments, part) for part in ("prefix", "middle", "suffix") if getattr(arguments, part)},
+        count=arguments.count,
+        steps=arguments.steps,
+        seed=arguments.seed,
+        gpus=arguments.gpus,
+        output=arguments.output,
+    )

@@ -1,0 +1,1 @@
+"""Text: corpora, tokenizers, and what is computed on text."""

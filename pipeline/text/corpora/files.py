@@ -1,0 +1,51 @@
+"""Text of the user's own: .txt files, and .jsonl or .parquet files with a document in each row."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import Field
+
+from pipeline.config import Strict
+from pipeline.text.document import Document, unknown_split
+from pipeline.text.reading import SUFFIXES, files_below, texts_of
+
+SPLITS = ("all", "validation", "test")  # at most; which of them, the options decide
+
+
+class Options(Strict):
+    """Where the documents are."""
+
+    path: str = Field(min_length=1, description="file or folder; splits without a path are held out of it")
+    validation_path: str | None = Field(None, min_length=1, description="file or folder for the validation loss")
+    test_path: str | None = Field(None, min_length=1, description="file or folder that is evaluated")
+    column: str = Field("text", min_length=1, description=".jsonl, .parquet: name of the column of text")
+    separator: str | None = Field(
+        None,
+        min_length=1,
+        description='.txt: what stands between documents, such as "\\n\\n"; null: one file, one document',
+    )
+
+
+def splits(options: Options) -> tuple[str, ...]:
+    """Return the splits that have a path."""
+    return tuple(_paths(options))
+
+
+def inputs(options: Options) -> list[Path]:
+    """Return the files of text; those in folders one by one."""
+    found = [sorted(path.rglob("*")) if path.is_dir() else [path] for path in _paths(options).values()]
+    return [file for group in found for file in group if file.suffix in SUFFIXES and file.is_file()]
+
+
+def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
+    """Yield the documents of a split, by the names of their files."""
+    paths = _paths(options)
+    if split not in paths:
+        raise unknown_split("files", split, tuple(paths))
+    for file in files_below(paths[split]):
+        yield from (Document(text) for text in texts_of(file, options.column, options.separator) if text.strip())
+
+
+def _paths(options: Options) -> dict[str, Path]:
+    paths = {"all": options.path, "validation": options.validation_path, "test": options.test_path}
+    return {split: Path(path).expanduser() for split, path in paths.items() if path is not None}

@@ -1,0 +1,26 @@
+"""LAMBADA: passages of novels whose last word only the whole passage tells; one document a passage, test only."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.config import Strict
+from pipeline.text.detokenise import lambada
+from pipeline.text.document import Document, unknown_split
+from pipeline.text.reading import json_lines, text_in
+
+FILES = ("lambada/lambada_openai.jsonl",)
+SPLITS = ("test",)
+DETOKENISED = True
+
+
+class Options(Strict):
+    """There is nothing to choose."""
+
+
+def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
+    """Yield the passages with their last words."""
+    if split not in SPLITS:
+        raise unknown_split("lambada", split, SPLITS)
+    for row, where in json_lines(cache / FILES[0]):
+        context, word = (text_in(row, column, where) for column in ("context", "continuation"))
+        yield Document(lambada(f"{context.strip()} {word.strip()}"))

@@ -1,0 +1,29 @@
+"""The Penn Treebank as T. Mikolov prepared it: news in lower case, 10,000 words; one document a split.
+
+The checksums of its files are not known to this project: `data.checksums` has to give them (see config/README.md).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.config import Strict
+from pipeline.text.detokenise import ptb
+from pipeline.text.document import Document, unknown_split
+from pipeline.text.reading import whole_text
+
+FILES = ("ptb/ptb.train.txt", "ptb/ptb.valid.txt", "ptb/ptb.test.txt")
+SPLITS = ("train", "validation", "test")
+DETOKENISED = True
+
+
+class Options(Strict):
+    """There is nothing to choose."""
+
+
+def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
+    """Yield the split: its sentences are those of articles, in their order, but where articles end is not known."""
+    if split not in SPLITS:
+        raise unknown_split("ptb", split, SPLITS)
+    text = whole_text(cache / FILES[SPLITS.index(split)])
+    lines = text.removesuffix("\n").split("\n")
+    yield Document("".join(f"{ptb(line)}\n" for line in lines), sum(len(line.split()) + 1 for line in lines))

@@ -1,0 +1,65 @@
+"""A corpus that was chosen: its module, its options, and what it says of itself."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.config import Choice
+from pipeline.config_problems import problems_of
+from pipeline.flow.registry import did_you_mean
+from pipeline.plugins import CORPORA
+from pipeline.text.document import Document
+
+
+class CorpusChoice(Choice):
+    """A corpus: a file in `pipeline/text/corpora`."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A module of :mod:`pipeline.text.corpora` with its options."""
+
+    name: str
+    module: Any
+    options: Any
+
+    @classmethod
+    def of(cls, choice: CorpusChoice) -> "Corpus":
+        """Return the corpus that was chosen; a wrong name or option is a ValueError that says so."""
+        if choice.name not in CORPORA.names():
+            raise ValueError(f"unknown corpus {choice.name!r}; {did_you_mean(choice.name, CORPORA.names())}")
+        module = CORPORA.load(choice.name)
+        options, problems = problems_of(module.Options, choice.options, (choice.name,))
+        if problems:
+            raise ValueError("; ".join(map(str, problems)))
+        return cls(choice.name, module, options)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that it really has; `all`: one stream."""
+        found: tuple[str, ...] = (
+            self.module.splits(self.options) if hasattr(self.module, "splits") else self.module.SPLITS
+        )
+        return found
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names in the catalogue of the files that it is read from."""
+        return tuple(getattr(self.module, "FILES", ()))
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files of the user that it is read from."""
+        return list(self.module.inputs(self.options)) if hasattr(self.module, "inputs") else []
+
+    def documents(self, cache: Path, split: str) -> Iterator[Document]:
+        """Yield the documents of a split."""
+        documents: Iterator[Document] = self.module.documents(self.options, cache, split)
+        return documents
+
+    def described(self) -> dict[str, Any]:
+        """Return what a record says of it: its name, the revision that was read, and whether it was detokenised."""
+        found = self.module.revision(self.options) if hasattr(self.module, "revision") else None
+        described = {"corpus": self.name, "detokenised": getattr(self.module, "DETOKENISED", False)}
+        return described | ({} if found is None else {"revision": found})

@@ -1,0 +1,36 @@
+"""Samples of text to read: a text file with all of them, and one line of JSON for each for other programs."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.atomic import write_text
+from pipeline.data.tokens import TokenData
+from pipeline.provenance import inherit_provenance
+from pipeline.sampling.samples import SampleSet
+from pipeline.text.tokenizer import tokenizer_of
+
+RULE = "-" * 100
+
+
+def export_texts(*, samples: Path, tokens: Path, text: Path, lines: Path) -> None:
+    """Write the samples of a run or reference as text."""
+    drawn = SampleSet.load(samples)
+    write_samples(drawn, TokenData.load(tokens), text, lines)
+    for artefact in (text, lines):
+        inherit_provenance(artefact, samples)
+
+
+def write_samples(drawn: SampleSet, data: TokenData, text: Path, lines: Path) -> list[str]:
+    """Write samples in both forms and return their texts."""
+    texts = tokenizer_of(data).decode(drawn.tokens)
+    write_text(text, as_text(texts, str(drawn.conditions["run"])))
+    rows = zip(texts, drawn.tokens.tolist(), strict=True)
+    records = ({"number": number, "text": words, "tokens": row} for number, (words, row) in enumerate(rows))
+    write_text(lines, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+    return texts
+
+
+def as_text(texts: Sequence[str], run: str) -> str:
+    """Return the texts one after the other, each under its number."""
+    return "".join(f"{RULE}\n{run}, sample {number}\n{RULE}\n{text}\n\n" for number, text in enumerate(texts))

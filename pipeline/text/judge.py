@@ -1,0 +1,102 @@
+"""The language model that judges the texts of an experiment: which one was chosen, and whether it can be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.atomic import write_json
+from pipeline.config import Choice, Config, Experiment
+from pipeline.config_problems import problems_of
+from pipeline.flow.errors import KinoflowError
+from pipeline.flow.registry import did_you_mean
+from pipeline.plugins import JUDGES, METRICS
+from pipeline.provenance import file_hash
+from pipeline.text.judges.missing import JudgeError
+
+if TYPE_CHECKING:  # importing torch takes seconds, which the workflow need not wait for
+    import torch
+
+    from pipeline.data.tokens import TokenData
+    from pipeline.text.judges.likelihood import Judge
+
+METRIC = "generative_perplexity"
+
+
+class JudgeChoice(Choice):
+    """A judge: a file in `pipeline/text/judges`."""
+
+
+@dataclass(frozen=True)
+class ChosenJudge:
+    """A module of :mod:`pipeline.text.judges` with its options."""
+
+    name: str
+    module: Any
+    options: Any
+
+    @classmethod
+    def of(cls, choice: JudgeChoice) -> ChosenJudge:
+        """Return the judge that was chosen; a wrong name or option is a ValueError that says so."""
+        if choice.name not in JUDGES.names():
+            raise ValueError(f"unknown judge {choice.name!r}; {did_you_mean(choice.name, JUDGES.names())}")
+        module = JUDGES.load(choice.name)
+        options, problems = problems_of(module.Options, choice.options, (choice.name,))
+        if problems:
+            raise ValueError("; ".join(map(str, problems)))
+        return cls(choice.name, module, options)
+
+    @property
+    def label(self) -> str:
+        """What the tables call it."""
+        label: str = self.module.label(self.options)
+        return label
+
+    @property
+    def files(self) -> list[str]:
+        """The names in the catalogue of the files that it is read from."""
+        return list(self.module.files(self.options))
+
+    @property
+    def run(self) -> str | None:
+        """The run of the experiment whose network it is, if it is one."""
+        run: str | None = getattr(self.options, "run", None)
+        return run
+
+    def load(self, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:
+        """Return the judge at work; an error with the ways to have one if it is not there."""
+        judge: Judge = self.module.load(self.options, cache=cache, weights=weights, data=data, device=device)
+        return judge
+
+
+def prepare_judge(config: Config, experiment: str, output: Path) -> None:
+    """Make sure that the judge of an experiment can be loaded, and write which it is and what it is made of.
+
+    It is downloaded if need be. One that is a run of the experiment is yet to be trained: only its name is checked.
+    """
+    import torch
+
+    chosen = config.experiments[experiment]
+    if METRIC not in chosen.scoring:
+        raise KinoflowError(f"experiments.{experiment}.scoring: has no {METRIC}, so nothing is judged; add it")
+    judge = ChosenJudge.of(METRICS.options(METRIC, chosen.scoring[METRIC]).judge)
+    record: dict[str, Any] = {"judge": judge.label, "revision": None, "files": {}}
+    if judge.run is not None:
+        _check_run(experiment, chosen, judge.run)
+    else:
+        cache, device = Path(config.data.cache), torch.device("cpu")
+        loaded = judge.load(cache=cache, weights=None, data=None, device=device)
+        nats, tokens = loaded.negative_log_likelihood(["The cat sat on the mat, and the dog on the floor."])
+        if not tokens.all() or not nats[0] < float("inf"):
+            raise JudgeError(judge.label, f"gives {nats[0]} nats to {tokens[0]} tokens of a sentence; it cannot judge")
+        record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in loaded.files}}
+    write_json(output, record)
+
+
+def _check_run(name: str, experiment: Experiment, run: str) -> None:
+    """Raise unless a run has an autoregressive network of its own."""
+    able = [other for other, chosen in experiment.runs.items() if chosen.path is None and chosen.weights is None]
+    if run not in able:
+        key = f"experiments.{name}.scoring.{METRIC}.judge.run = {run!r}"
+        raise JudgeError(f"{{name: run, run: {run}}}", f"{key} is no autoregressive run; {did_you_mean(run, able)}")

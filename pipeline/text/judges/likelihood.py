@@ -1,0 +1,94 @@
+"""How surprised a language model is by texts: the negative log-likelihood of each, window by window."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from pipeline.progress import Progress
+from pipeline.text.tokenizer import END
+
+_LOGITS = 2**27  # numbers, half a gigabyte: the logits of one batch, unless a single window has more
+_TOKENS = 2**13  # of one batch at most, whatever the vocabulary
+
+Encode = Callable[[Sequence[str]], Sequence[Sequence[int]]]  # texts -> tokens of each, without any special ones
+NextLogits = Callable[[Tensor], Tensor]  # x [B, D] -> logits [B, D - 1, K] of all but the first, given those before
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A language model with its own tokens, `size` of them, which sees at most `window` at once.
+
+    `end` is what it knows the end of a document as. Where the model is not ours, `revision` is its commit, and `files`
+    are those it was read from.
+    """
+
+    encode: Encode
+    next_logits: NextLogits
+    size: int
+    window: int
+    end: tuple[int, ...]
+    device: torch.device
+    revision: str | None = None
+    files: tuple[Path, ...] = ()
+
+    @torch.no_grad()
+    def negative_log_likelihood(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return, for each text, the nats of the judge's own tokens and how many these are, both [N].
+
+        The first token of each window has no context and is not counted. A text that is longer than the window is cut
+        into windows; one of fewer than two tokens has no nats.
+        """
+        nats, counts = np.zeros(len(texts)), np.zeros(len(texts), dtype=np.int64)
+        windows = [
+            (number, torch.tensor(tokens[start : start + self.window]))
+            for number, tokens in enumerate(self._tokens_of(texts))
+            for start in range(0, len(tokens) - 1, self.window)  # a last token alone would make no window
+        ]
+        windows.sort(key=lambda window: -len(window[1]))  # alike lengths together: little is padded
+        done = 0
+        with Progress("judging", len(windows), unit="window") as progress:
+            for batch in self._batches(windows):
+                for (number, tokens), value in zip(batch, self._nats_of([tokens for _, tokens in batch]), strict=True):
+                    nats[number] += value
+                    counts[number] += len(tokens) - 1
+                done += len(batch)
+                progress.advance(done)
+        return nats, counts
+
+    def _tokens_of(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        """Yield the tokens of each text, with the judge's own sign where a document ends."""
+        documents = [text.split(END) for text in texts]
+        encoded = iter(self.encode([document for text in documents for document in text]) if documents else ())
+        for text in documents:
+            tokens = [*next(encoded)]
+            for _ in text[1:]:
+                tokens += [*self.end, *next(encoded)]
+            yield tokens
+
+    def _batches(self, windows: Sequence[tuple[int, Tensor]]) -> Iterator[Sequence[tuple[int, Tensor]]]:
+        """Yield the windows, longest first, as many at once as the memory for their logits allows."""
+        start = 0
+        while start < len(windows):
+            rows = max(1, min(_TOKENS, _LOGITS // self.size) // len(windows[start][1]))
+            yield windows[start : start + rows]
+            start += rows
+
+    def _nats_of(self, windows: Sequence[Tensor]) -> list[float]:
+        """Return the nats of each window.
+
+        Pads stand at the end, where no token that is counted can see them: the models look back only. So no mask is
+        needed, and any token serves as one.
+        """
+        x = torch.nn.utils.rnn.pad_sequence(list(windows), batch_first=True).to(self.device)
+        lengths = torch.tensor([len(window) for window in windows], device=self.device)
+        logits = self.next_logits(x).float()
+        surprise = functional.cross_entropy(logits.flatten(0, 1), x[:, 1:].flatten(), reduction="none").view(len(x), -1)
+        counted = torch.arange(1, x.shape[1], device=self.device) < lengths[:, None]
+        nats: list[float] = torch.where(counted, surprise, 0.0).double().sum(dim=1).tolist()
+        return nats

@@ -1,0 +1,15 @@
+"""The error of a judge that is not there, with the ways to have one."""
+
+from pipeline.flow.errors import KinoflowError
+
+_WAYS = """set scoring.generative_perplexity.judge to one of
+  {name: transformers, model: /path/to/model}   a causal language model in a local directory (safetensors)
+  {name: smollm2}                               a small one that comes from a package registry
+  {name: run, run: ar}                          an autoregressive run of the experiment, here called `ar`"""
+
+
+class JudgeError(KinoflowError):
+    """A judge that cannot be had: which one, why, and what to choose in its place."""
+
+    def __init__(self, judge: str, reason: str) -> None:
+        super().__init__(f"scoring.generative_perplexity.judge = {judge}: {reason}; {_WAYS}")

@@ -1,0 +1,73 @@
+"""An autoregressive run of the same experiment as judge.
+
+It knows nothing but the training data, so that its figures compare runs of one experiment and nothing else. Its own
+samples are the ones it likes best: their row is no better for being lower.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from pipeline.config import Name, Strict
+from pipeline.flow.errors import KinoflowError
+from pipeline.text.judges.missing import JudgeError
+
+if TYPE_CHECKING:  # importing torch takes seconds, which the workflow need not wait for
+    import torch
+    from torch import Tensor
+
+    from pipeline.data.tokens import TokenData
+    from pipeline.text.judges.likelihood import Judge
+
+
+class Options(Strict):
+    """Which run judges."""
+
+    run: Name = Field(description="an autoregressive run of the experiment")
+
+
+def label(options: Options) -> str:
+    """Return what the tables call the judge."""
+    return f"run {options.run}"
+
+
+def files(options: Options) -> list[str]:
+    """Return nothing: the weights come from the experiment."""
+    return []
+
+
+def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:
+    """Return the run's network as judge; its window is the length of the sequences that it was trained on."""
+    from pipeline.models.saved import load_network
+    from pipeline.text.judges.likelihood import Judge
+    from pipeline.text.tokenizer import tokenizer_of
+
+    name = f"{{name: run, run: {options.run}}}"
+    if weights is None or data is None or not weights.is_file():
+        raise JudgeError(name, f"there are no weights of the run ({weights}); train it, and give them")
+    tokenizer, saved = tokenizer_of(data), load_network(weights, data, options.run)
+    if saved.path is not None:
+        reason = f"has the path {saved.description.path.name!r}" if saved.description.path else "has a path"
+        raise KinoflowError(
+            f"scoring.generative_perplexity.judge = {name}: the run {reason} and is not autoregressive; "
+            "name a run with path: null"
+        )
+    network = saved.network.to(device)
+    special = (data.vocabulary.kind_of.values < 0).to(device)
+
+    def next_logits(x: Tensor) -> Tensor:
+        logits: Tensor = network(x)[:, 1:]
+        return logits.masked_fill(special, float("-inf"))  # which are no text: training leaves them out too
+
+    return Judge(
+        encode=lambda texts: [tokens.tolist() for tokens in tokenizer.encode(texts)],
+        next_logits=next_logits,
+        size=data.vocabulary.size,
+        window=data.length,
+        end=(tokenizer.end,),
+        device=device,
+        files=(weights,),
+    )

@@ -1,0 +1,61 @@
+"""The figure of perplexities: who is on the Pareto front, whose bound a swept run has, and what is shown."""
+
+import pytest
+import torch
+
+from pipeline.data.tokens import TokenData
+from pipeline.flow.errors import KinoflowError
+from pipeline.flow.vocabulary import Vocabulary
+from pipeline.report.exhibit import Exhibit
+from pipeline.report.figures.perplexities import Options, Point, draw, pareto_front, points_of
+from pipeline.sampling.samples import SampleSet
+
+TOKENS = torch.zeros(2, 3, dtype=torch.int64)
+DATA = TokenData(TOKENS, TOKENS, TOKENS, Vocabulary.single(2, specials=1), {})
+
+
+def exhibit(run: str, scores: dict[str, float] | None, **conditions: object) -> Exhibit:
+    return Exhibit(SampleSet(TOKENS, {"run": run} | conditions), scores=scores)
+
+
+def point(x: float, y: float) -> Point:
+    return Point(x, y, "", 0, False)
+
+
+RUNS = {
+    "one": exhibit("one", {"perplexity_a": 20.0, "perplexity_a_error": 0.1, "generative_perplexity": 90.0}, NFE=64),
+    "two": exhibit("two", {"perplexity_a": 30.0, "generative_perplexity": 50.0, "token_entropy": 3.0}, NFE=64),
+    "one_16": exhibit("one_16", {"generative_perplexity": 120.0}, weights="one", NFE=16),
+    "alone": exhibit("alone", {"perplexity_a": 10.0}),
+}
+
+
+def test_the_front_has_what_no_other_beats_in_both() -> None:
+    points = [point(3, 3), point(1, 9), point(2, 5), point(2, 6), point(4, 3), point(5, 1)]
+    assert [(p.x, p.y) for p in pareto_front(points)] == [(1, 9), (2, 5), (3, 3), (5, 1)]
+
+
+def test_a_swept_run_has_the_bound_and_the_color_of_the_run_whose_network_it_uses() -> None:
+    points = {p.label: p for p in points_of(RUNS, "perplexity_a")}
+    assert list(points) == ["one", "two", "16 NFE"]  # "alone" was not judged
+    assert (points["16 NFE"].x, points["16 NFE"].y) == (20.0, 120.0)
+    assert points["16 NFE"].color == points["one"].color != points["two"].color
+    assert points["16 NFE"].swept
+
+
+def test_there_is_a_panel_a_set_and_one_for_the_entropy() -> None:
+    references = [exhibit("data", {"generative_perplexity": 20.0, "token_entropy": 3.5}), exhibit("independent", {})]
+    figure = draw([*RUNS.values(), *references], DATA, Options())
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        "perplexity of a (bound)",
+        "entropy of a sample's tokens, nats",
+    ]
+    shown = {text.get_text() for axes in figure.axes for text in axes.texts}
+    assert {"one", "two", "16 NFE", "data (ceiling)"} <= shown
+    bold = {text.get_text() for text in figure.axes[0].texts if text.get_weight() == "bold"}
+    assert bold == {"one", "two"}
+
+
+def test_without_scores_there_is_an_error_that_names_the_flag() -> None:
+    with pytest.raises(KinoflowError, match="--scores"):
+        draw([exhibit("one", None)], DATA, Options())

@@ -1,0 +1,160 @@
+"""Trained networks and their bounds against a Markov chain of which everything is known: the test of the whole method.
+
+The negative log-likelihood of a model cannot lie below the entropy of the data in the mean, and a bound on it neither.
+The chain's exact posterior, by the forward-backward algorithm, says how low the bound of each path can get.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from pipeline.config import ModelChoice, PathChoice, Training
+from pipeline.data import markov
+from pipeline.data.tokens import TokenData
+from pipeline.flow.likelihood import evaluate_bound
+from pipeline.flow.losses import LOSSES
+from pipeline.flow.paths.base import Path as ProbabilityPath
+from pipeline.models.saved import new_network, path_for
+from pipeline.seeds import derive_seed
+from pipeline.training.checkpoint import Checkpoints
+from pipeline.training.loop import fit
+from pipeline.training.objective import FlowObjective, NextTokenObjective, Objective
+from pipeline.training.train import new_fabric
+
+SEED = 0
+CHAIN = markov.Options(states=10, length=16, concentration=0.5, train=20_000, validation=64, test=400)
+ENTROPY = markov.entropy(CHAIN) / CHAIN.length  # nats per token
+SIZE: dict[str, Any] = {"width": 32, "depth": 2, "heads": 2, "dropout": 0.0}
+TRAINING = Training(batch=64, learning_rate=5e-3, warmup=20, ema=0.99, validate_every=10_000, checkpoint_every=10_000)
+POINTS = 64
+STEPS = 600
+
+PATHS: dict[str, dict[str, Any]] = {
+    "mask": {"name": "mask", "scheduler": "kinetic_optimal"},
+    "uniform": {"name": "statistics", "scheduler": "kinetic_optimal", "beta_0": 0.0},
+    "rare": {"name": "statistics", "scheduler": "kinetic_optimal", "beta_0": 1.0},
+}
+
+
+@pytest.fixture(scope="module")
+def data() -> TokenData:
+    return markov.prepare(CHAIN, SEED, Path())
+
+
+@pytest.fixture(scope="module")
+def truth(data: TokenData) -> Tensor:
+    """The true negative log-likelihoods of the test sequences in nats per token, [N]."""
+    x, start, matrix = data.test, markov.stationary(CHAIN), markov.transitions(CHAIN)
+    return -(start[x[:, 0]].log() + matrix[x[:, :-1], x[:, 1:]].log().sum(-1)) / CHAIN.length
+
+
+class ChainPosterior:
+    """The exact p(x1^i | x_t) of every position, by messages along the chain from both of its ends."""
+
+    def __init__(self, path: ProbabilityPath) -> None:
+        self.path, self.start, self.matrix = path, markov.stationary(CHAIN), markov.transitions(CHAIN)
+
+    def __call__(self, x: Tensor, t: Tensor) -> Tensor:
+        count, (batch, length) = CHAIN.states, x.shape
+        states = torch.arange(count).expand(batch, length, count)
+        times = t.double()[:, None, None].expand(states.shape)
+        here = x[..., None, None].expand(-1, -1, count, 1)
+        seen = self.path.log_prob(states, times).exp().gather(-1, here).squeeze(-1)  # p(x_t^i | x1^i) for every x1^i
+        forward, backward = [self.start.expand(batch, count)], [torch.ones(batch, count, dtype=torch.float64)]
+        for place in range(length - 1):
+            message = (forward[-1] * seen[:, place]) @ self.matrix
+            forward.append(message / message.sum(-1, keepdim=True))
+            message = (backward[-1] * seen[:, length - 1 - place]) @ self.matrix.T
+            backward.append(message / message.sum(-1, keepdim=True))
+        joint = torch.stack(forward, dim=1) * seen * torch.stack(backward[::-1], dim=1)
+        return nn.functional.pad(joint.log(), (0, 1), value=-torch.inf)  # the mask is never data
+
+
+def trained(folder: Path, data: TokenData, model: dict[str, Any], objective: Objective, steps: int) -> nn.Module:
+    """Return a network after training, with averaged weights."""
+    torch.manual_seed(derive_seed(SEED, "weights"))
+    network = new_network(ModelChoice(**SIZE, **model), data)
+    training = TRAINING.model_copy(update={"steps": steps})
+    fabric, checkpoints = new_fabric(training, gpus=0), Checkpoints(folder, "none")
+    return fit(fabric, network, objective, data.train, data.validation, training, SEED, checkpoints).network.eval()
+
+
+def nats_of_bound(model: Callable[[Tensor, Tensor], Tensor], path: ProbabilityPath, data: TokenData) -> Tensor:
+    """Return the bounds on the negative log-likelihoods of the test sequences in nats per token, [N]."""
+    generator = torch.Generator().manual_seed(derive_seed(SEED, "bound"))
+    bound = evaluate_bound(model, path, data.test.long(), generator=generator, points=POINTS)
+    return -bound.log_prob / CHAIN.length
+
+
+def excess(nats: Tensor, truth: Tensor) -> tuple[float, float]:
+    """Return how far nats per token [N] lie above the true ones in the mean, per nat of entropy, and its error.
+
+    In expectation that is their distance from the entropy, but with a smaller error: sequences that are unlikely under
+    the chain are so under a model too.
+    """
+    difference = (nats - truth) / ENTROPY
+    return float(difference.mean()), float(difference.std() / len(difference) ** 0.5)
+
+
+@pytest.fixture(scope="module")
+def path_nats(data: TokenData, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Tensor, Tensor]]:
+    """Return a function that gives the bounds of a path, for a trained network and for the exact posterior."""
+
+    @cache
+    def nats(name: str) -> tuple[Tensor, Tensor]:
+        path = path_for(PathChoice(**PATHS[name]), data)
+        objective = FlowObjective(path, LOSSES.bind("mixture_elbo"), TRAINING.time_end)
+        model = {"name": "text_dit", "condition": 32, "time": path.needs_time}
+        network = trained(tmp_path_factory.mktemp(name), data, model, objective, steps=STEPS)
+        return nats_of_bound(network, path, data), nats_of_bound(ChainPosterior(path), path, data)
+
+    return nats
+
+
+def test_the_likelihood_of_an_autoregressive_network_comes_close_to_the_entropy_from_above(
+    data: TokenData, truth: Tensor, tmp_path: Path
+) -> None:
+    objective = NextTokenObjective(data.vocabulary)
+    network = trained(tmp_path, data, {"name": "text_autoregressive"}, objective, steps=STEPS // 2)
+    with torch.no_grad():
+        nats = objective(network, data.test, torch.Generator()).double().mean(-1)
+    above, error = excess(nats, truth)
+    assert -3 * error < above < 0.03
+
+
+def test_the_bound_of_a_mask_path_is_the_entropy_for_the_exact_posterior(
+    truth: Tensor, path_nats: Callable[[str], tuple[Tensor, Tensor]]
+) -> None:
+    above, error = excess(path_nats("mask")[1], truth)
+    assert error < 0.01
+    assert abs(above) < 3 * error
+
+
+def test_the_bound_of_a_mask_path_comes_close_to_the_entropy_from_above(
+    truth: Tensor, path_nats: Callable[[str], tuple[Tensor, Tensor]]
+) -> None:
+    above, error = excess(path_nats("mask")[0], truth)
+    assert -3 * error < above < 0.1
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_no_bound_lies_below_the_entropy_nor_that_of_a_network_below_that_of_the_exact_posterior(
+    name: str, truth: Tensor, path_nats: Callable[[str], tuple[Tensor, Tensor]]
+) -> None:
+    network, exact = path_nats(name)
+    for nats, below in ((network, truth), (exact, truth), (network, exact)):
+        above, error = excess(nats, below)
+        assert above > -3 * error
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_the_bound_of_a_network_comes_close_to_that_of_the_exact_posterior(
+    name: str, path_nats: Callable[[str], tuple[Tensor, Tensor]]
+) -> None:
+    above, _ = excess(*path_nats(name))
+    assert above < 0.15
