@@ -11,7 +11,7 @@ from pipeline.flow.losses import LOSSES
 from pipeline.flow.paths import PATHS
 from pipeline.flow.steps import STEPS
 from pipeline.flow.velocities import VELOCITIES
-from pipeline.plugins import DATASETS, FIGURES, METRICS, MODELS
+from pipeline.plugins import CORPORA, DATASETS, FIGURES, JUDGES, METRICS, MODELS
 
 CHOICES: dict[str, Source] = {
     "DataChoice": DATASETS,
@@ -21,8 +21,11 @@ CHOICES: dict[str, Source] = {
     "LossChoice": LOSSES,
     "VelocityChoice": VELOCITIES,
     "StepChoice": STEPS,
+    "CorpusChoice": CORPORA,
+    "JudgeChoice": JUDGES,
 }
-NAME_ALONE = ("FigureChoice", "LossChoice", "VelocityChoice", "StepChoice")  # `loss: cross_entropy` will do
+# `loss: cross_entropy` will do
+NAME_ALONE = ("FigureChoice", "LossChoice", "VelocityChoice", "StepChoice", "CorpusChoice", "JudgeChoice")
 HEADER = "# Made by `make schema` from pipeline/config.py and the implementations; do not edit.\n"
 
 
@@ -35,12 +38,19 @@ def config_schema() -> dict[str, Any]:
     """Return the schema, with the options of every implementation that can be chosen."""
     schema = Config.model_json_schema()
     definitions: dict[str, Any] = schema["$defs"]
-    for choice, source in CHOICES.items():
-        alternatives = [_alternative(source, name, partial=choice == "ModelChoice") for name in source.names()]
-        if choice in NAME_ALONE:
-            alternatives.append({"enum": source.names()})
-        definitions[choice] = {"description": definitions[choice]["description"], "anyOf": alternatives}
+    chosen = {
+        choice: [_alternative(source, name, partial=choice == "ModelChoice") for name in source.names()]
+        for choice, source in CHOICES.items()
+    }
     metrics = {name: _options(METRICS, name) for name in METRICS.names()}
+    for options in [*metrics.values(), *(option for alternatives in chosen.values() for option in alternatives)]:
+        definitions |= options.pop("$defs", {})  # references are to the whole schema's
+    for choice, alternatives in chosen.items():
+        if choice in NAME_ALONE:
+            alternatives.append({"enum": CHOICES[choice].names()})
+        definitions[choice] = {"description": definitions[choice]["description"], "anyOf": alternatives}
+    tokenizer = definitions["TokenizerChoice"]
+    definitions["TokenizerChoice"] = {"anyOf": [tokenizer, {"enum": tokenizer["properties"]["name"]["enum"]}]}
     scoring = definitions["Experiment"]["properties"]["scoring"]
     definitions["Experiment"]["properties"]["scoring"] = {
         "description": scoring["description"],
