@@ -51,6 +51,7 @@ def problems_of_choices(raw: dict[str, Any]) -> list[Problem]:
                 named = "unknown key; a metric is chosen by its key under scoring"
                 problems.append(Problem((*at, "scoring", metric, "name"), options["name"], named))
             problems += _check(METRICS, options | {"name": metric}, (*at, "scoring", metric))
+            problems += _check_judge(metric, options, experiment, (*at, "scoring", metric))
         runs = dict(_mappings(experiment.get("runs")))
         for run_name, run in runs.items():
             problems += _check_run(run, tokens, (*at, "runs", run_name))
@@ -123,6 +124,20 @@ def _check_crystals(experiment: dict[str, Any], at: Key) -> list[Problem]:
     missing = f"required key is missing: the data set {name!r} is one of crystals; {{}} takes the defaults"
     reason = missing if expected else f"the data set {name!r} is not one of crystals; remove the key"
     return [Problem((*at, "crystals"), None, reason)]
+
+
+def _check_judge(metric: str, options: dict[str, Any], experiment: dict[str, Any], at: Key) -> list[Problem]:
+    """Return a problem if a metric needs the network of a run that is not autoregressive, or not there."""
+    if metric not in METRICS.names() or not hasattr(METRICS.load(metric), "run_of"):
+        return []
+    valid, problems = problems_of(options_model(METRICS, metric), options, at)
+    if valid is None or problems:
+        return []
+    run, runs = METRICS.load(metric).run_of(valid), dict(_mappings(experiment.get("runs")))
+    able = [name for name, block in runs.items() if block.get("path", ...) is None and not block.get("weights")]
+    if run is None or run in able:
+        return []
+    return [Problem((*at, "judge", "run"), run, f"no autoregressive run (path: null); {did_you_mean(run, able)}")]
 
 
 def _check_order(run: dict[str, Any], at: Key) -> list[Problem]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pydantic
 import pytest
@@ -198,3 +199,21 @@ def test_the_structure_is_checked_without_importing_torch() -> None:
         "load_config(Path('config/demo.yaml'), choices=False); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "judge, problem",
+    [
+        ({"name": "run", "run": "metric"}, '.judge.run = "metric": no autoregressive run (path: null); allowed: none'),
+        ({"name": "run"}, ".judge: run.run: is missing; add it"),
+        ("smolm2", ".judge: unknown judge 'smolm2'; did you mean 'smollm2'?"),
+        ({"name": "smollm2", "windw": 5}, "windw"),
+    ],
+)
+def test_a_judge_that_cannot_judge_is_found_before_any_job(
+    tiny_file: Callable[..., Path], judge: Any, problem: str
+) -> None:
+    scoring = {"generative_perplexity": {"judge": judge}}
+    with pytest.raises(ConfigError) as error:
+        load_config(tiny_file({"experiments": {"checkerboard": {"scoring": scoring}}}))
+    assert problem in str(error.value)

@@ -5,7 +5,7 @@ from typing import Any
 
 Row = dict[str, Any]
 NOT_RUN = "not run"
-LOW, HIGH = "_low", "_high"
+LOW, HIGH, ERROR = "_low", "_high", "_error"
 
 
 def markdown_table(
@@ -13,11 +13,11 @@ def markdown_table(
 ) -> str:
     """Return rows with four significant digits; conditions that are the same in all rows of ours are said once, below.
 
-    The first condition is the name of a row. `x_low` and `x_high` are shown as the interval of `x`. A row of ours with
-    `absent` was not run.
+    The first condition is the name of a row. `x_low` and `x_high` are shown as the interval of `x`, `x_error` as its
+    standard error. A row of ours with `absent` was not run.
     """
     shared = _shared(ours, conditions[1:])
-    bounds = {key + suffix for key in metrics for suffix in (LOW, HIGH)}
+    bounds = {key + suffix for key in metrics for suffix in (LOW, HIGH, ERROR)}
     columns = [key for key in [*conditions, *metrics] if key not in shared and key not in bounds]
     lines = [[column.replace("_", " ") for column in columns]]
     lines += [[_cell(row, column) for column in columns] for row in [*ours, *theirs]]
@@ -45,7 +45,8 @@ def _cell(row: Row, column: str) -> str:
         return NOT_RUN if row.get("absent") else ""
     low, high = row.get(column + LOW), row.get(column + HIGH)
     interval = f" [{_rounded(low)}, {_rounded(high)}]" if low is not None and high is not None else ""
-    return _rounded(row[column]) + interval
+    error = f" ± {row[column + ERROR]:.2g}" if row.get(column + ERROR) else ""
+    return _rounded(row[column]) + interval + error
 
 
 def _rounded(value: Any) -> str:

@@ -49,3 +49,11 @@ def test_the_csv_file_has_all_digits_and_the_markdown_file_four(table: Callable)
     assert rows[1]["total_variation"] == "0.123456789"
     assert "| total variation |" in markdown
     assert "0.1235" in markdown
+
+
+def test_a_standard_error_stands_beside_its_value_and_one_of_zero_does_not(table: Callable) -> None:
+    rows, markdown = table(metric={"x": 20.0, "x_error": 0.1234}, mask_linear={"x": 5.0, "x_error": 0.0})
+    assert [row["x_error"] for row in rows[:2]] == ["0.0", "0.1234"]
+    assert "| 20 ± 0.12 |" in markdown
+    assert "x error" not in markdown
+    assert "5 ±" not in markdown
