@@ -176,3 +176,22 @@ def check_files(*paths: Path) -> None:
 def results_folder(config: Config) -> Path:
     """Return the folder of a scale's results."""
     return Path(config.results) / config.scale
+
+
+def trained_files(arguments: Namespace, config: Config, experiment: str) -> tuple[Path, Path]:
+    """Return the tokens and the weights of a finished run: those that were named, or those of the scale's results."""
+    runs, folder = config.experiments[experiment].runs, results_folder(config)
+    if arguments.run not in runs:
+        raise KinoflowError(
+            f"--run {arguments.run!r}: not in {arguments.config}; {did_you_mean(arguments.run, list(runs))}"
+        )
+    run = runs[arguments.run].weights or arguments.run
+    tokens = arguments.tokens or folder / "tokens" / f"{experiment}.safetensors"
+    weights = arguments.weights or folder / "models" / experiment / f"{run}.safetensors"
+    for path in (tokens, weights):
+        if not path.is_file():
+            train = (
+                f"snakemake --cores all --config scale={config.scale} -- {folder}/models/{experiment}/{run}.safetensors"
+            )
+            raise KinoflowError(f"{path}: no such file; train the run with `{train}`, or name another file")
+    return tokens, weights

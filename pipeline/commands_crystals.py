@@ -3,7 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
-from pipeline.commands import check_files, config_of, results_folder
+from pipeline.commands import check_files, config_of, results_folder, trained_files
 from pipeline.config import Config
 from pipeline.config_file import load_config, parse_setting
 from pipeline.flow.errors import KinoflowError
@@ -100,15 +100,10 @@ def generate_crystals(arguments: Namespace) -> None:
     from pipeline.sampling.crystals import generate_crystals
 
     config, experiment = _crystal_experiment(arguments)
-    runs = list(config.experiments[experiment].runs)
-    if arguments.run not in runs:
-        raise KinoflowError(f"--run {arguments.run!r}: not in {arguments.config}; {did_you_mean(arguments.run, runs)}")
     if (arguments.formula is None) == (arguments.template is None):
         raise KinoflowError("give either --formula or --template")
-    folder = results_folder(config)
-    tokens = arguments.tokens or folder / "tokens" / f"{experiment}.safetensors"
-    weights = arguments.weights or folder / "models" / experiment / f"{arguments.run}.safetensors"
-    check_files(tokens, weights, *([arguments.template] if arguments.template else []))
+    tokens, weights = trained_files(arguments, config, experiment)
+    check_files(*([arguments.template] if arguments.template else []))
     generate_crystals(
         config,
         experiment,

@@ -2,8 +2,7 @@
 
 from argparse import Namespace
 
-from pipeline.commands import check_files, config_of, results_folder
-from pipeline.flow.errors import KinoflowError
+from pipeline.commands import check_files, config_of, trained_files
 
 
 def texts(arguments: Namespace) -> None:
@@ -23,14 +22,7 @@ def generate_text(arguments: Namespace) -> None:
     from pipeline.sampling.texts import generate_text
 
     config = config_of(arguments)
-    chosen, results = config.experiments[arguments.experiment].runs[arguments.run], results_folder(config)
-    tokens = arguments.tokens or results / "tokens" / f"{arguments.experiment}.safetensors"
-    trained = f"{chosen.weights or arguments.run}.safetensors"
-    weights = arguments.weights or results / "models" / arguments.experiment / trained
-    if not tokens.is_file() or not weights.is_file():
-        missing = weights if tokens.is_file() else tokens
-        made = f"snakemake --cores all --config scale={config.scale} -- {weights}"
-        raise KinoflowError(f"{missing}: no such file; train the run first, with `{made}`, or name another file")
+    tokens, weights = trained_files(arguments, config, arguments.experiment)
     generate_text(
         config,
         arguments.experiment,

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.chosen import chosen
 from pipeline.config import Choice
-from pipeline.config_problems import problems_of
-from pipeline.flow.registry import did_you_mean
 from pipeline.plugins import CORPORA
 from pipeline.text.document import Document
 
@@ -27,13 +26,7 @@ class Corpus:
     @classmethod
     def of(cls, choice: CorpusChoice) -> "Corpus":
         """Return the corpus that was chosen; a wrong name or option is a ValueError that says so."""
-        if choice.name not in CORPORA.names():
-            raise ValueError(f"unknown corpus {choice.name!r}; {did_you_mean(choice.name, CORPORA.names())}")
-        module = CORPORA.load(choice.name)
-        options, problems = problems_of(module.Options, choice.options, (choice.name,))
-        if problems:
-            raise ValueError("; ".join(map(str, problems)))
-        return cls(choice.name, module, options)
+        return cls(choice.name, *chosen(CORPORA, choice))
 
     @property
     def splits(self) -> tuple[str, ...]:

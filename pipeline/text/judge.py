@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.atomic import write_json
+from pipeline.chosen import chosen
 from pipeline.config import Choice, Config, Experiment
-from pipeline.config_problems import problems_of
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.registry import did_you_mean
 from pipeline.plugins import JUDGES, METRICS
@@ -39,13 +39,7 @@ class ChosenJudge:
     @classmethod
     def of(cls, choice: JudgeChoice) -> ChosenJudge:
         """Return the judge that was chosen; a wrong name or option is a ValueError that says so."""
-        if choice.name not in JUDGES.names():
-            raise ValueError(f"unknown judge {choice.name!r}; {did_you_mean(choice.name, JUDGES.names())}")
-        module = JUDGES.load(choice.name)
-        options, problems = problems_of(module.Options, choice.options, (choice.name,))
-        if problems:
-            raise ValueError("; ".join(map(str, problems)))
-        return cls(choice.name, module, options)
+        return cls(choice.name, *chosen(JUDGES, choice))
 
     @property
     def label(self) -> str:

@@ -1,5 +1,6 @@
 """Every command of the README runs, in a copy of the project whose scales are all tiny."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 from project import ROOT, Project
-from tiny import TINY, TINY_MATERIALS, write_salts
+from tiny import TINY, TINY_MATERIALS, TINY_TEXT, write_rhymes, write_salts
 
 README = (ROOT / "README.md").read_text()
 COMMANDS = [
@@ -36,9 +37,11 @@ def small_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     one_run = {"checkerboard": experiment | {"runs": {"metric": experiment["runs"]["metric"]}}}
     masked = {"path": {"name": "mask", "scheduler": "kinetic_optimal"}, "loss": "cross_entropy"}
     crystals = {"materials": TINY_MATERIALS | {"runs": {"mask_ko": masked}}}
+    text = {"text": TINY_TEXT | {"data": TINY_TEXT["data"] | {"length": 48}}}
     write_salts(project.folder)
+    write_rhymes(project.folder)
     for scale in ("demo", "small", "paper"):
-        experiments = one_run | (crystals if scale == "demo" else {})
+        experiments = one_run | (crystals | text if scale == "demo" else {})
         content = yaml.safe_dump(TINY | {"scale": scale, "experiments": experiments})
         (project.folder / f"config/{scale}.yaml").write_text(content)
     assert project.run("git", "init", "--quiet").returncode == 0
@@ -77,6 +80,15 @@ def test_crystals_of_a_formula_have_exactly_its_elements(small_project: Project)
     assert len(made) == 8
     assert made["formula"].isin(["Na1Cl1", "Na2Cl2"]).all()
     assert (small_project.folder / "results/demo/tables/materials.csv").exists()
+
+
+def test_text_is_filled_in_around_what_is_given(small_project: Project) -> None:
+    """Of what the commands above have left."""
+    lines = (small_project.folder / "results/letters/texts.jsonl").read_text().splitlines()
+    texts = [json.loads(line)["text"] for line in lines]
+    assert len(texts) == 2
+    assert all(text.startswith("My fellow citizens") and text.endswith("God bless America.") for text in texts)
+    assert (small_project.folder / "results/demo/texts/text/mask_ko.txt").exists()
 
 
 def test_every_file_that_the_readme_links_to_exists() -> None:
