@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from pipeline.atomic import replacing, write_json, write_text
-from pipeline.provenance import settings_hash, sidecar_of, write_provenance
+from pipeline.provenance import known_hash, settings_hash, sidecar_of, write_provenance
 from pipeline.seeds import derive_seed
 
 
@@ -38,6 +39,20 @@ def test_provenance_names_settings_seed_inputs_code_and_packages(tmp_path: Path)
     assert record["settings_sha256"] == settings_hash({"steps": 3})
     assert record["code"].startswith("0.")
     assert record["packages"]["torch"].startswith("2.")
+
+
+def test_the_hash_of_an_input_is_read_from_its_provenance_unless_the_input_is_newer(tmp_path: Path) -> None:
+    tokens, weights = tmp_path / "tokens", tmp_path / "weights"
+    tokens.write_bytes(b"tokens")
+    write_provenance([tokens], {}, 0, [])
+    sidecar = sidecar_of(tokens)
+    write_json(sidecar, json.loads(sidecar.read_text()) | {"sha256": "known"})
+    assert known_hash(tokens) == "known"
+    later = sidecar.stat().st_mtime_ns + 1
+    os.utime(tokens, ns=(later, later))
+    assert known_hash(tokens) == hashlib.sha256(b"tokens").hexdigest()
+    weights.write_bytes(b"weights")
+    assert known_hash(weights) == hashlib.sha256(b"weights").hexdigest()
 
 
 def test_settings_have_one_hash_whatever_the_order_of_their_keys() -> None:

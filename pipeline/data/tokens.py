@@ -1,6 +1,7 @@
 """Prepared data: token arrays of one length in named splits, and their vocabulary, in one safetensors file.
 
-The file is memory-mapped: a split may be larger than the memory, as long as nobody asks for all of it at once.
+The file is memory-mapped: a split may be larger than the memory, as long as nobody asks for all of it at once. All
+tokens are looked at once, before the file is written; it says how often each occurs.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from pipeline.provenance import settings_hash
 from pipeline.tensors import read_tensors, write_tensors
 
 SPLITS = ("train", "validation", "test")
-_KIND_OF, _DISTANCES, _EVALUATION = "kind_of", "distances", "evaluation/"
+_KIND_OF, _DISTANCES, _COUNTS, _EVALUATION = "kind_of", "distances", "counts", "evaluation/"
 _ROWS = 2**24  # tokens that are looked at together
 
 
@@ -27,7 +28,7 @@ class TokenData:
 
     A data set may know how far apart its tokens are: `distances` [K, K], which metric paths go by. One of text has the
     `tokenizer` (JSON of the `tokenizers` library), further sets for `evaluation` by name, and a `record` of what was
-    read: documents, words, tokens.
+    read: documents, words, tokens. Data from a file come with their `known_counts`, and have been checked.
     """
 
     train: Tensor
@@ -39,6 +40,7 @@ class TokenData:
     tokenizer: str | None = None
     evaluation: dict[str, Tensor] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
+    known_counts: Tensor | None = None
 
     def __post_init__(self) -> None:
         for name, tokens in self._sets().items():
@@ -46,7 +48,7 @@ class TokenData:
                 raise KinoflowError(
                     f"{name}: sequences of one length expected, got {tuple(tokens.shape)}; give more data"
                 )
-            for rows in parts_of(tokens):
+            for rows in parts_of(tokens) if self.known_counts is None else ():
                 self.vocabulary.kinds_of(rows)
 
     @property
@@ -62,6 +64,8 @@ class TokenData:
 
     def counts(self) -> Tensor:
         """Return how often each token occurs in the training split, [K]."""
+        if self.known_counts is not None:
+            return self.known_counts
         counts = torch.zeros(self.vocabulary.size, dtype=torch.int64)
         for rows in parts_of(self.train):
             counts += torch.bincount(rows.flatten(), minlength=self.vocabulary.size)
@@ -80,6 +84,7 @@ class TokenData:
         dtype = torch.uint8 if size <= 2**8 else torch.uint16 if size <= 2**16 else torch.int32
         tensors = {name: tokens.to(dtype) for name, tokens in self._sets().items()}
         tensors[_KIND_OF] = self.vocabulary.kind_of.values.to(torch.int16)
+        tensors[_COUNTS] = self.counts()
         tensors |= {} if self.distances is None else {_DISTANCES: self.distances.double()}
         description = {
             "origin": self.origin,
@@ -104,6 +109,7 @@ class TokenData:
             description["tokenizer"],
             {name.removeprefix(_EVALUATION): rows for name, rows in tensors.items() if name.startswith(_EVALUATION)},
             description["record"],
+            tensors[_COUNTS],
         )
 
     def _sets(self) -> dict[str, Tensor]:

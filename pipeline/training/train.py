@@ -15,7 +15,7 @@ from pipeline.dependencies import files_of
 from pipeline.devices import check_gpus
 from pipeline.models.saved import Description, new_network, save_network
 from pipeline.plugins import MODELS
-from pipeline.provenance import file_hash, settings_hash, write_provenance
+from pipeline.provenance import known_hash, settings_hash, write_provenance
 from pipeline.seeds import derive_seed
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import Row, fit
@@ -94,7 +94,7 @@ def fingerprint(description: Description, training: Training, tokens: Path) -> s
     code = hashlib.sha256()
     for file in files_of("pipeline.training.train", MODELS.module(description.model.name)):
         code.update(file.read_bytes())
-    return settings_hash(settings | {"tokens": file_hash(tokens), "code": code.hexdigest()})
+    return settings_hash(settings | {"tokens": known_hash(tokens), "code": code.hexdigest()})
 
 
 def write_history(path: Path, rows: Sequence[Row]) -> None:

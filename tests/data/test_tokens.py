@@ -39,6 +39,7 @@ def test_the_file_keeps_the_tokenizer_the_evaluation_sets_and_the_record(tmp_pat
     assert torch.equal(read.evaluation["far"].long(), long)
     assert read.train.dtype == torch.uint16
     assert read.vocabulary_hash == data.vocabulary_hash
+    assert torch.equal(read.counts(), data.counts())
 
 
 def test_another_tokenizer_is_another_vocabulary() -> None:
