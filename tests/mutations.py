@@ -17,6 +17,7 @@ EVERY = "tests/laws/test_every_path_and_velocity.py"
 PATH = "tests/laws/test_every_path.py"
 STEPS = "tests/laws/test_steps.py"
 BOUNDS = "tests/laws/test_bounds.py"
+SCORES = "tests/laws/test_scores_and_text_bounds.py"
 SAMPLER = "tests/flow/test_sampler.py"
 SOURCES = "tests/flow/test_sources.py"
 METRIC = "tests/flow/test_metric_path.py"
@@ -237,6 +238,21 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "mixture.source_prob.on(z.device)[kinds, z])[..., None]",
         "mixture.source_prob.on(z.device)[kinds, 0])[..., None]",
     ),
+    "scores: odds of kappa": (
+        SCORES,
+        "score.py",
+        "odds = torch.log(kappa) - torch.log1p(-kappa)",
+        "odds = torch.log(kappa) + torch.log1p(-kappa)",
+    ),
+    "scores: a uniform first guess": (SCORES, "score.py", "- math.log(path.vocabulary.size - 1)", ""),
+    "scores: that of the own token": (SCORES, "score.py", ".scatter(-1, z[..., None], 0.0)  # s(z, z) = 1", ""),
+    "scores: sign of the bound": (
+        SCORES,
+        "score.py",
+        "return -score_entropy(path, log_scores",
+        "return score_entropy(path, log_scores",
+    ),
+    "bound: speed of kappa": (SCORES, "likelihood.py", "any_token) * (1 - kappa)", "any_token)"),
     "always-valid: sign": (
         STEPS,
         "steps.py",
