@@ -97,8 +97,13 @@ def _tokens(data: Any) -> Tokens:
         vocabulary: Vocabulary = data_set.vocabulary(chosen)
         if vocabulary.size <= _LARGE or vocabulary.kinds > 1:
             known = {"distances": data_set.distances(chosen)} if hasattr(data_set, "distances") else {}
-            return Tokens(vocabulary, known | {"counts": torch.ones(vocabulary.size)})
-    return Tokens(Vocabulary.single(4, specials=1), {"counts": torch.ones(5)})
+            return Tokens(vocabulary, known | {"counts": _unequal(vocabulary.size)})
+    return Tokens(Vocabulary.single(4, specials=1), {"counts": _unequal(5)})
+
+
+def _unequal(size: int) -> torch.Tensor:
+    """Return counts of tokens as data have them: different, and several of the rarest."""
+    return torch.arange(size) // 2
 
 
 def _check_run(run: dict[str, Any], tokens: Tokens, at: Key) -> list[Problem]:
@@ -130,6 +135,9 @@ def _check_judge(metric: str, options: dict[str, Any], experiment: dict[str, Any
     """Return a problem if a metric needs the network of a run that is not autoregressive, or not there."""
     if metric not in METRICS.names() or not hasattr(METRICS.load(metric), "run_of"):
         return []
+    data, _ = _choice(experiment.get("data"))
+    if data in DATASETS.names() and not getattr(DATASETS.load(str(data)), "TEXT", False):
+        return [Problem(at, None, f"the data set {data!r} is not one of text, which a judge could read; remove it")]
     valid, problems = problems_of(options_model(METRICS, metric), options, at)
     if valid is None or problems:
         return []

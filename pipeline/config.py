@@ -222,6 +222,9 @@ class Experiment(Strict):
     """A data set, the runs on it, and how they are scored and shown."""
 
     data: DataChoice = Field(description="data set")
+    preparation_resources: Resources = Field(
+        Resources(memory_mb=8000, minutes=120), description="what the preparation of the data asks of the machine"
+    )
     model: ModelChoice = Field(description="network of every run")
     training: Training = Field(Training(), description="training of every run")
     sampling: Sampling = Field(Sampling(), description="sampling of every run")

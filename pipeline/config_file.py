@@ -128,7 +128,9 @@ def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
             if not isinstance(run, dict) or run.get("weights") or (key == "steps" and run.get("path") is None):
                 continue
             for value in values if isinstance(values, list | tuple) else ():
-                swept[f"{name}_{key}_{str(value).replace('.', '_')}"] = {"weights": name, "sampling": {key: value}}
+                new = f"{name}_{key}_{re.sub('[^0-9A-Za-z]', '_', str(value))}"
+                if new not in experiment["runs"]:  # there if the configuration was written with its runs complete
+                    swept[new] = {"weights": name, "sampling": {key: value}}
     return swept
 
 

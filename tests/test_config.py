@@ -11,7 +11,7 @@ from typing import Any
 import pydantic
 import pytest
 import yaml
-from tiny import TINY
+from tiny import TINY, TINY_TEXT
 
 from pipeline.config_file import load_config, merge, parse_setting, with_types, write_config
 from pipeline.config_problems import ConfigError
@@ -204,7 +204,7 @@ def test_the_structure_is_checked_without_importing_torch() -> None:
 @pytest.mark.parametrize(
     "judge, problem",
     [
-        ({"name": "run", "run": "metric"}, '.judge.run = "metric": no autoregressive run (path: null); allowed: none'),
+        ({"name": "run", "run": "mask_ko"}, '.judge.run = "mask_ko": no autoregressive run (path: null); allowed: ar'),
         ({"name": "run"}, ".judge: run.run: is missing; add it"),
         ("smolm2", ".judge: unknown judge 'smolm2'; did you mean 'smollm2'?"),
         ({"name": "smollm2", "windw": 5}, "windw"),
@@ -213,7 +213,21 @@ def test_the_structure_is_checked_without_importing_torch() -> None:
 def test_a_judge_that_cannot_judge_is_found_before_any_job(
     tiny_file: Callable[..., Path], judge: Any, problem: str
 ) -> None:
-    scoring = {"generative_perplexity": {"judge": judge}}
+    text = TINY_TEXT | {"scoring": {"generative_perplexity": {"judge": judge}}}
     with pytest.raises(ConfigError) as error:
-        load_config(tiny_file({"experiments": {"checkerboard": {"scoring": scoring}}}))
+        load_config(tiny_file({"experiments": {"text": text}}))
     assert problem in str(error.value)
+
+
+def test_a_judge_is_for_text_only(tiny_file: Callable[..., Path]) -> None:
+    scoring = {"generative_perplexity": {"judge": "smollm2"}}
+    with pytest.raises(ConfigError, match="'checkerboard' is not one of text"):
+        load_config(tiny_file({"experiments": {"checkerboard": {"scoring": scoring}}}))
+
+
+def test_scores_need_a_scheduler_that_is_the_same_for_tokens_of_different_frequency(
+    tiny_file: Callable[..., Path],
+) -> None:
+    run = {"path": {"name": "statistics", "scheduler": "kinetic_optimal"}, "loss": "score_entropy"}
+    with pytest.raises(ConfigError, match="a concrete score needs"):
+        load_config(tiny_file({"experiments": {"checkerboard": {"runs": {"x": run}}}}))

@@ -1,6 +1,7 @@
 """Text: the documents of a corpus as tokens, in a row, in blocks of one length; and further sets for evaluation."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,13 +16,12 @@ from pipeline.plugins import CORPORA
 from pipeline.seeds import derive_seed
 from pipeline.text.byte_pairs import TokenizerChoice, build_tokenizer
 from pipeline.text.corpus import Corpus, CorpusChoice
-from pipeline.text.document import Document
+from pipeline.text.document import CorpusError, Document
 from pipeline.text.packing import Packer, in_order, pack
 from pipeline.text.splitting import HeldOut
 from pipeline.text.tokenizer import Tokenizer
 
 TEXT = True
-FILES = ()  # what is fetched depends on the options
 
 
 class Options(Strict):
@@ -95,6 +95,7 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
     """Read and pack the corpus and the sets for evaluation."""
     cache.mkdir(parents=True, exist_ok=True)
     corpus = Corpus.of(options.corpus)
+    _check_documents(corpus, cache)
     held_out = HeldOut(options.held_out, _missing(corpus), derive_seed(seed, "text"))
     training = (document.text for split, document in _assigned(corpus, held_out, cache) if split == "train")
     tokenizer = build_tokenizer(options.tokenizer, cache, training)
@@ -113,6 +114,16 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
         evaluation=evaluation,
         record={"sets": record, "split_rule": held_out.rule},
     )
+
+
+def _check_documents(corpus: Corpus, cache: Path) -> None:
+    """Raise if there are fewer documents than splits that they are to be divided among."""
+    wanted = 1 + len(_missing(corpus))
+    source = "train" if "train" in corpus.splits else "all"
+    found = sum(1 for _ in islice(corpus.documents(cache, source), wanted))
+    if found < wanted:
+        fix = "give more, cut a .txt file into documents by its `separator`, or give the other splits files of their own"
+        raise CorpusError(f"{corpus.name}: {found} documents, but {wanted} splits are to be made of them; {fix}")
 
 
 def _packed_splits(

@@ -19,7 +19,7 @@ from pipeline.tensors import read_tensors, write_tensors
 
 SPLITS = ("train", "validation", "test")
 _KIND_OF, _DISTANCES, _COUNTS, _EVALUATION = "kind_of", "distances", "counts", "evaluation/"
-_ROWS = 2**24  # tokens that are looked at together
+_AT_ONCE = 2**24  # tokens that are looked at together
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ class TokenData:
     def load(cls, path: Path) -> "TokenData":
         """Read the file."""
         tensors, description = read_tensors(path, "tokens")
+        if _COUNTS not in tensors:
+            raise KinoflowError(f"{path}: tokens of another version of this project; prepare them again")
         train, validation, test = (tensors[split] for split in SPLITS)
         return cls(
             train,
@@ -119,5 +121,5 @@ class TokenData:
 
 def parts_of(tokens: Tensor) -> Iterator[Tensor]:
     """Yield the rows of tokens [N, D] as int64, some at a time, so that not all are in memory at once."""
-    for rows in tokens.split(max(1, _ROWS // tokens.shape[1])):
+    for rows in tokens.split(max(1, _AT_ONCE // tokens.shape[1])):
         yield rows.long()

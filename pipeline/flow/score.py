@@ -14,6 +14,7 @@ from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.state import at
 
+_EARLIEST = 1e-6  # of the times that count as later than 0; before, kappa may round to 0
 _MOMENT = 1e-3  # the earliest time at which scores are turned into a posterior
 _LEAST = 1e-30  # a posterior for which the scores leave nothing; the sampler needs some token to go to
 
@@ -28,7 +29,7 @@ def log_scores(path: Path, logits: Tensor, t: Tensor) -> Tensor:
     logits = logits if logits.dtype == torch.float64 else logits.float()
     if path.needs_time:
         return logits
-    kappa = mixture.scheduler.kappa(t, torch.zeros_like(t, dtype=torch.int64))
+    kappa = mixture.scheduler.kappa(t.clamp(min=_EARLIEST), torch.zeros_like(t, dtype=torch.int64))
     odds = torch.log(kappa) - torch.log1p(-kappa) - math.log(path.vocabulary.size - 1)
     return logits + odds[..., None].to(logits.dtype)
 
@@ -88,9 +89,10 @@ def score_entropy(path: Path, log_score: Tensor, x1: Tensor, t: Tensor, x_t: Ten
     mixture = _x1_independent(path)
     log_score = log_score if log_score.dtype == torch.float64 else log_score.float()
     kinds = path.vocabulary.kinds_of(x1)
-    kappa = mixture.scheduler.kappa(t, x1)
-    if bool((kappa == 0).any()):
+    if bool((t == 0).any()):
         raise FlowError("t: at t = 0 the score entropy is not defined; use a time above 0")
+    t = t.clamp(min=_EARLIEST)
+    kappa = mixture.scheduler.kappa(t, x1)
     table = mixture.source_prob.on(x1.device)
     moved = x_t != x1
     mass = (1 - kappa) * table[kinds, x_t] + kappa * ~moved  # p_t(x_t | x1)

@@ -94,6 +94,11 @@ def files(options: Options) -> list[str]:
     return ChosenJudge.of(options.judge).files
 
 
+def inputs(options: Options) -> list[Path]:
+    """Return the user's files that the judge is read from."""
+    return ChosenJudge.of(options.judge).inputs
+
+
 def run_of(options: Options) -> str | None:
     """Return the run of the experiment whose network judges, if it is one."""
     return ChosenJudge.of(options.judge).run

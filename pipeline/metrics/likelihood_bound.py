@@ -27,7 +27,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     model = subject.model
     if model is None or not isinstance(model.path, MixturePath):
         return scores
-    x1 = subject.data.test[: options.sequences].long()
+    x1 = subject.data.test[: options.sequences].long().to(subject.device)
     generator = torch.Generator().manual_seed(subject.seed)
     bound = evaluate_bound(
         model.network, model.path, x1, points=options.points, generator=generator, integrand=model.integrand

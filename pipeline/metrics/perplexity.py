@@ -55,15 +55,24 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
 
 def conditions(subject: Subject, options: Options) -> dict[str, str]:
-    """Return whether the perplexities are bounds."""
+    """Return whether the perplexities are bounds, and what they are per."""
     if subject.swept or _evaluator(subject, options) is None:
         return {}
-    return {"likelihood": "bound" if subject.model is not None and subject.model.path is not None else "exact"}
+    bound = subject.model is not None and subject.model.path is not None
+    return {"likelihood": "bound" if bound else "exact", "tokens": tokens_of(subject.data)}
 
 
 def sets_of(data: TokenData) -> dict[str, Tensor]:
     """Return the sets to evaluate by the names that their columns get; the test split has the name of its corpus."""
     return {data.origin.get("corpus", {}).get("name", "test"): data.test} | data.evaluation
+
+
+def tokens_of(data: TokenData) -> str:
+    """Return what the perplexities are per: perplexities per token of different tokenizers do not compare."""
+    choice = data.origin.get("tokenizer")
+    if choice is None:
+        return "states"
+    return f"{choice['name']} of {choice['size']}" if choice.get("size") else str(choice["name"])
 
 
 def perplexities(name: str, nats: float, error: float, data: TokenData) -> dict[str, float]:
@@ -74,7 +83,8 @@ def perplexities(name: str, nats: float, error: float, data: TokenData) -> dict[
     record = sets.get(name if name in data.evaluation else "test", {})
     if words := record.get("words"):
         per_word = (record["tokens"] + record["separators"]) / words
-        scores[f"word_perplexity_{name}"] = math.exp(nats * per_word)
+        value = math.exp(nats * per_word)
+        scores |= {f"word_perplexity_{name}": value, f"word_perplexity_{name}_error": value * per_word * error}
     return scores
 
 

@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+from pydantic import ValidationError
 from safetensors.torch import load_model, save_model
 from torch import Tensor, nn
 
 from pipeline.atomic import replacing
 from pipeline.config import LossChoice, ModelChoice, PathChoice, Run, Strict
 from pipeline.data.tokens import TokenData
+from pipeline.flow.chunks import row_chunks
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.likelihood import Integrand
 from pipeline.flow.paths import build_path, known_to
@@ -66,7 +69,11 @@ class SavedModel:
         logits: Tensor = self.network(x, t)
         if self.path is None or not self.has_scores:
             return logits
-        return posterior_logits(self.path, logits, x, t.double()[:, None].expand(x.shape))
+        rows, tokens, times = logits.flatten(0, 1), x.flatten(), t.double()[:, None].expand(x.shape).flatten()
+        converted = torch.empty_like(rows, dtype=torch.float32)
+        for part in row_chunks(*rows.shape):  # in float64, of which there is no room for all rows of a large vocabulary
+            converted[part] = posterior_logits(self.path, rows[part], tokens[part], times[part]).float()
+        return converted.view_as(logits)
 
 
 def new_network(choice: ModelChoice, data: TokenData) -> nn.Module:
@@ -91,7 +98,10 @@ def save_network(path: Path, network: nn.Module, description: Description) -> No
 
 def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
     """Read the network of a run that was trained on `data`, ready for evaluation."""
-    description = Description.model_validate(read_description(path, "weights"))
+    try:
+        description = Description.model_validate(read_description(path, "weights"))
+    except ValidationError as error:
+        raise KinoflowError(f"{path}: weights of another version of this project; train it again") from error
     if description.run != run:
         raise KinoflowError(f"{path}: holds the weights of run {description.run!r}, not of {run!r}; give another file")
     _check_tokens(path, description, data)

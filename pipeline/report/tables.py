@@ -14,7 +14,7 @@ from pipeline.provenance import write_provenance
 from pipeline.report.markdown import NOT_RUN, markdown_table
 from pipeline.report.paper import rows_of_paper
 
-OURS, PAPER = "ours", "paper"
+OURS, PAPER, TOKENS = "ours", "paper", "tokens"
 Row = dict[str, Any]
 
 
@@ -29,9 +29,9 @@ def make_table(config: Config, experiment: str, *, scores: Sequence[Path], table
         conditions.insert(1, "origin")
         ours = [row | {"origin": OURS} for row in ours]
     theirs = [{key: value for key, value in row.items() if key != "ours"} | {"origin": PAPER} for row in paper]
-    columns = [*conditions, *metrics]
-    columns += [key for row in theirs for key in row if key not in columns]
-    write_text(table, as_csv([*ours, *theirs], list(dict.fromkeys(columns))))
+    known = {*conditions, *metrics}
+    metrics += dict.fromkeys(key for row in theirs for key in row if key not in known)
+    write_text(table, as_csv([*ours, *theirs], [*conditions, *metrics]))
     write_text(markdown, markdown_table(ours, theirs, conditions, metrics) + differences(paper, found))
     write_provenance([table, markdown], {"experiment": experiment, "runs": names}, config.seed, scores)
 
@@ -47,12 +47,17 @@ def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
 
 
 def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:
-    """Return a table of our figures minus the paper's, for the runs that have a row there; nothing without one."""
-    pairs = [(row, found[row["ours"]][1]) for row in paper if row.get("ours") in found]
+    """Return a table of our figures minus the paper's, for the runs that have a row there; nothing without one.
+
+    Perplexities are compared only if they are per token of the same tokenizer.
+    """
+    pairs = [(row, *found[row["ours"]]) for row in paper if row.get("ours") in found]
     rows = [
         {"run": row["ours"]} | {key: ours[key] - value for key, value in row.items() if key in ours}
-        for row, ours in pairs
+        for row, conditions, ours in pairs
+        if row.get(TOKENS) == conditions.get(TOKENS)
     ]
+    rows = [row for row in rows if len(row) > 1]
     if not rows:
         return ""
     keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "run"]

@@ -42,13 +42,14 @@ def generate_crystals(
     if count < 1:
         raise KinoflowError(f"--count {count}: give 1 or more")
     check_gpus(gpus, "sampling.resources.gpus")
-    data, sampling = TokenData.load(tokens), config.experiments[experiment].runs[run].sampling
-    model = load_network(weights, data, run)
+    chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
+    sampling = chosen.sampling
+    model = load_network(weights, data, chosen.weights or run)
     model.network.to("cuda" if gpus else "cpu")
     templates = _templates(data, formula, units, template, keep)
     kinds, clamp = batch(templates, count, noised=model.path is not None and model.path.needs_time)
     drawn = draw_around(model, data, sampling, kinds, clamp, derive_seed(seed, run, "crystals"))
-    conditions = conditions_of(model, data, sampling.model_copy(update={"count": count}), seed)
+    conditions = conditions_of(model, data, sampling.model_copy(update={"count": count}), seed) | {"run": run}
     samples = SampleSet(drawn, conditions)
     table, extxyz, cifs = (output / f"crystals.{suffix}" for suffix in ("parquet", "extxyz", "zip"))
     settings = {"formula": formula, "units": units, "template": template and template.name, "keep": sorted(keep)}

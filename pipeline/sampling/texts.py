@@ -62,6 +62,9 @@ def generate_text(
 def template(tokenizer: Tokenizer, length: int, mask: int, given: dict[str, str]) -> tuple[Tensor, Tensor]:
     """Return the tokens [D] that are given, masks elsewhere, and where they are, bool[D]; a middle is in the middle."""
     tokens, fixed = torch.full((length,), mask), torch.zeros(length, dtype=torch.bool)
+    for part, text in given.items():
+        if not text.isprintable() and any(0xD800 <= ord(character) < 0xE000 for character in text):
+            raise KinoflowError(f"--{part} {text!r}: is not UTF-8; give it as such")
     parts = {part: torch.from_numpy(tokenizer.encode([text])[0]).long() for part, text in given.items() if text}
     known = sum(len(part) for part in parts.values())
     if known > length:

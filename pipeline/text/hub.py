@@ -28,6 +28,12 @@ def revision_of(options: HubOptions) -> str | None:
     return _commit(options.repository, options.revision)
 
 
+def inputs_of(options: HubOptions) -> list[Path]:
+    """Return the files of a directory that holds a copy; of the Hub, none."""
+    directory = _directory(options.repository)
+    return [] if directory is None else sorted(file for file in directory.rglob("*") if file.is_file())
+
+
 def rows(options: HubOptions, part: str | None, split: str, column: str = "text") -> Iterator[str]:
     """Yield the texts of one split of a `part` (what the Hub calls a configuration), never holding all of them."""
     import datasets  # type: ignore[import-untyped]

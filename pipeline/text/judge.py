@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.atomic import write_json
 from pipeline.chosen import chosen
-from pipeline.config import Choice, Config, Experiment
+from pipeline.config import Choice, Config
 from pipeline.flow.errors import KinoflowError
-from pipeline.flow.registry import did_you_mean
 from pipeline.plugins import JUDGES, METRICS
 from pipeline.provenance import file_hash
 from pipeline.text.judges.missing import JudgeError
@@ -53,6 +52,11 @@ class ChosenJudge:
         return list(self.module.files(self.options))
 
     @property
+    def inputs(self) -> list[Path]:
+        """The files of the user that it is read from."""
+        return list(self.module.inputs(self.options)) if hasattr(self.module, "inputs") else []
+
+    @property
     def run(self) -> str | None:
         """The run of the experiment whose network it is, if it is one."""
         run: str | None = getattr(self.options, "run", None)
@@ -67,7 +71,7 @@ class ChosenJudge:
 def prepare_judge(config: Config, experiment: str, output: Path) -> None:
     """Make sure that the judge of an experiment can be loaded, and write which it is and what it is made of.
 
-    It is downloaded if need be. One that is a run of the experiment is yet to be trained: only its name is checked.
+    It is downloaded if need be. One that is a run of the experiment is yet to be trained.
     """
     import torch
 
@@ -76,9 +80,7 @@ def prepare_judge(config: Config, experiment: str, output: Path) -> None:
         raise KinoflowError(f"experiments.{experiment}.scoring: has no {METRIC}, so nothing is judged; add it")
     judge = ChosenJudge.of(METRICS.options(METRIC, chosen.scoring[METRIC]).judge)
     record: dict[str, Any] = {"judge": judge.label, "revision": None, "files": {}}
-    if judge.run is not None:
-        _check_run(experiment, chosen, judge.run)
-    else:
+    if judge.run is None:
         cache, device = Path(config.data.cache), torch.device("cpu")
         loaded = judge.load(cache=cache, weights=None, data=None, device=device)
         nats, tokens = loaded.negative_log_likelihood(["The cat sat on the mat, and the dog on the floor."])
@@ -86,11 +88,3 @@ def prepare_judge(config: Config, experiment: str, output: Path) -> None:
             raise JudgeError(judge.label, f"gives {nats[0]} nats to {tokens[0]} tokens of a sentence; it cannot judge")
         record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in loaded.files}}
     write_json(output, record)
-
-
-def _check_run(name: str, experiment: Experiment, run: str) -> None:
-    """Raise unless a run has an autoregressive network of its own."""
-    able = [other for other, chosen in experiment.runs.items() if chosen.path is None and chosen.weights is None]
-    if run not in able:
-        key = f"experiments.{name}.scoring.{METRIC}.judge.run = {run!r}"
-        raise JudgeError(f"{{name: run, run: {run}}}", f"{key} is no autoregressive run; {did_you_mean(run, able)}")

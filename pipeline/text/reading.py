@@ -75,7 +75,7 @@ def json_lines(file: Path) -> Iterator[tuple[Any, str]]:
 def _json(line: str, where: str) -> Any:
     try:
         return json.loads(line)
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # not only what JSON has a name for: a number of too many digits, too
         raise CorpusError(f"{where}: is not JSON ({error}); give one object a line") from error
 
 

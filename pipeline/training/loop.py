@@ -53,6 +53,7 @@ def fit(
     average = moving_average(network, training.ema)
     batches = Batches(train, training.batch, derive_seed(seed, "batches"))
     limit = training.gradient_clip or math.inf
+    rows_at_once = max(1, training.batch // (training.accumulate * fabric.world_size))  # what fits into memory
     start, history = 0, list[Row]()
 
     if (saved := checkpoints.latest(training.steps)) is not None:
@@ -84,7 +85,10 @@ def fit(
             validated = done % training.validate_every == 0 or done == training.steps
             if validated or done % training.log_every == 0:
                 row: Row = {"step": done, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
-                measured = validation_loss(average, objective, validation, training.batch, seed) if validated else None
+                measured = None
+                if validated:
+                    with fabric.autocast():
+                        measured = validation_loss(average, objective, validation, rows_at_once, seed)
                 history.append(row | {"validation_loss": measured})
                 if fabric.is_global_zero:
                     on_row(history[-1])

@@ -3,6 +3,7 @@
 import torch
 
 from pipeline.flow import sources
+from pipeline.flow.paths import build_path
 from pipeline.flow.vocabulary import Vocabulary
 
 KINDS = Vocabulary([0, 0, 0, 1, 1, 2, -1])
@@ -33,3 +34,9 @@ def test_mask_source_masks_every_kind_but_a_pad() -> None:
     source = sources.mask(KINDS)
     assert source[:2, KINDS.mask].tolist() == [1.0, 1.0]
     assert source[2].tolist() == [0.0, 0, 0, 0, 0, 1, 0]
+
+
+def test_a_source_with_all_its_mass_on_one_data_token_still_needs_the_time() -> None:
+    counts = torch.tensor([9.0, 9.0, 9.0, 0.0, 9.0])
+    path = build_path("statistics", Vocabulary.single(4, specials=1), beta_0=1024.0, counts=counts)
+    assert path.needs_time  # that token is seen both before and after it has arrived

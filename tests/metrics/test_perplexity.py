@@ -29,7 +29,7 @@ DATA = TokenData(
     SEQUENCES,
     SEQUENCES,
     VOCABULARY,
-    {"name": "text", "corpus": {"name": "speeches"}},
+    {"name": "text", "corpus": {"name": "speeches"}, "tokenizer": {"name": "bpe", "size": 3}},
     evaluation={"other": OTHER},
     record=RECORD,
 )
@@ -91,7 +91,7 @@ def test_that_of_an_autoregressive_network_is_exact() -> None:
     nats = -logits.detach().log_softmax(-1).gather(-1, SEQUENCES[..., None]).mean()
     assert scores["perplexity_speeches"] == pytest.approx(math.exp(float(nats)), rel=1e-6)
     assert scores["perplexity_speeches_error"] == 0
-    assert conditions(known, Options()) == {"likelihood": "exact"}
+    assert conditions(known, Options()) == {"likelihood": "exact", "tokens": "bpe of 3"}
 
 
 def test_the_null_row_has_that_of_single_tokens_and_the_data_none() -> None:
@@ -104,6 +104,7 @@ def test_the_null_row_has_that_of_single_tokens_and_the_data_none() -> None:
 def test_a_set_with_words_has_a_perplexity_per_word() -> None:
     scores = score(subject(None, None, run="independent"), Options())
     assert scores["word_perplexity_other"] == pytest.approx(scores["perplexity_other"] ** 2)  # 6 tokens for 3 words
+    assert scores["word_perplexity_other_error"] == 0  # of an exact value
     assert "word_perplexity_speeches" not in scores
 
 
@@ -120,7 +121,7 @@ def test_a_network_of_scores_is_evaluated_as_one() -> None:
     bound = score(as_scores, options)["perplexity_speeches"]
     exact = math.exp(float(-PROBABILITIES.log().mean()) / 2)
     assert bound > 1.2 * exact  # the scores of a third of the posterior, for three tokens
-    assert conditions(as_scores, options) == {"likelihood": "bound"}
+    assert conditions(as_scores, options) == {"likelihood": "bound", "tokens": "bpe of 3"}
 
 
 def test_only_so_many_sequences_are_evaluated() -> None:

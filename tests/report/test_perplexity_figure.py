@@ -25,7 +25,7 @@ def point(x: float, y: float) -> Point:
 RUNS = {
     "one": exhibit("one", {"perplexity_a": 20.0, "perplexity_a_error": 0.1, "generative_perplexity": 90.0}, NFE=64),
     "two": exhibit("two", {"perplexity_a": 30.0, "generative_perplexity": 50.0, "token_entropy": 3.0}, NFE=64),
-    "one_16": exhibit("one_16", {"generative_perplexity": 120.0}, weights="one", NFE=16),
+    "one_steps_16": exhibit("one_steps_16", {"generative_perplexity": 120.0}, weights="one", NFE=16),
     "alone": exhibit("alone", {"perplexity_a": 10.0}),
 }
 
@@ -37,10 +37,10 @@ def test_the_front_has_what_no_other_beats_in_both() -> None:
 
 def test_a_swept_run_has_the_bound_and_the_color_of_the_run_whose_network_it_uses() -> None:
     points = {p.label: p for p in points_of(RUNS, "perplexity_a")}
-    assert list(points) == ["one", "two", "16 NFE"]  # "alone" was not judged
-    assert (points["16 NFE"].x, points["16 NFE"].y) == (20.0, 120.0)
-    assert points["16 NFE"].color == points["one"].color != points["two"].color
-    assert points["16 NFE"].swept
+    assert list(points) == ["one", "two", "steps 16"]  # "alone" was not judged
+    assert (points["steps 16"].x, points["steps 16"].y) == (20.0, 120.0)
+    assert points["steps 16"].color == points["one"].color != points["two"].color
+    assert points["steps 16"].swept
 
 
 def test_there_is_a_panel_a_set_and_one_for_the_entropy() -> None:
@@ -51,7 +51,7 @@ def test_there_is_a_panel_a_set_and_one_for_the_entropy() -> None:
         "entropy of a sample's tokens, nats",
     ]
     shown = {text.get_text() for axes in figure.axes for text in axes.texts}
-    assert {"one", "two", "16 NFE", "data (ceiling)"} <= shown
+    assert {"one", "two", "steps 16", "data (ceiling)"} <= shown
     bold = {text.get_text() for text in figure.axes[0].texts if text.get_weight() == "bold"}
     assert bold == {"one", "two"}
 

@@ -120,9 +120,10 @@ def metrics_of(experiment):
 
 
 def judge_files(wildcards):
-    """Return the fetched files that the metrics of an experiment need."""
+    """Return the files that the metrics of an experiment need: fetched ones, and the user's own."""
     metrics = metrics_of(wildcards.experiment)
-    return [f"{CONFIG.data.cache}/{name}" for metric, options in metrics for name in files_needed(metric, options)]
+    own = [str(path) for metric, options in metrics if hasattr(metric, "inputs") for path in metric.inputs(options)]
+    return own + [f"{CONFIG.data.cache}/{name}" for metric, options in metrics for name in files_needed(metric, options)]
 
 
 def metric_files(wildcards):
@@ -283,6 +284,11 @@ def reference_code(wildcards):
     return code("pipeline.sampling.references", *([data_set] if wildcards.reference == "shuffled" else []))
 
 
+def judge_code(wildcards):
+    chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
+    return code("pipeline.text.judge", *chosen)
+
+
 def score_code(wildcards):
     metrics = map(METRICS.module, CONFIG.experiments[wildcards.experiment].scoring)
     chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
@@ -294,6 +300,14 @@ def figure_code(wildcards):
 
 
 # Demands on the machine.
+
+
+def prepare_memory(wildcards):
+    return CONFIG.experiments[wildcards.experiment].preparation_resources.memory_mb
+
+
+def prepare_minutes(wildcards):
+    return CONFIG.experiments[wildcards.experiment].preparation_resources.minutes
 
 
 def train_gpus(wildcards):

@@ -31,8 +31,8 @@ rule prepare:
         "../../envs/cpu.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=prepare_memory,
+        runtime=prepare_minutes,
     params:
         config=CONFIG_FILE,
         settings=prepare_settings,
@@ -59,8 +59,8 @@ rule prepare_crystals:
         "../../envs/cpu.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
-        runtime=120,
+        mem_mb=prepare_memory,
+        runtime=prepare_minutes,
     params:
         config=CONFIG_FILE,
         settings=prepare_settings,

@@ -25,7 +25,7 @@ rule texts:
 rule judge:
     input:
         files=judge_files,
-        code=code("pipeline.text.judge"),
+        code=judge_code,
     output:
         f"{RESULTS}/judges/{{experiment}}.json",
     log:

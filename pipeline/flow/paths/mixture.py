@@ -36,7 +36,9 @@ class MixturePath(Path):
             raise FlowError("source: it is the data already; every kind of position has one token only")
         self.scheduler = scheduler if isinstance(scheduler, Scheduler) else SCHEDULERS.get(scheduler)(own, moves)
         self.source_prob = Table(source)
-        self.needs_time = not bool((own[moves] == 0).all())  # p(x1) = 0 throughout: x_t alone shows which tokens are x1
+        alone = vocabulary.targets(torch.arange(vocabulary.kinds)).sum(-1)[kind_of.clamp(min=0)] == 1
+        seen = (own == 0) | (kind_of == NEVER_DATA) | alone
+        self.needs_time = not bool(seen.all())  # p(x1) = 0 throughout: x_t alone shows which tokens are x1
 
     def clock(self, x1: Tensor, t: Tensor) -> Tensor:
         return self.scheduler.clock(t, x1)

@@ -84,7 +84,7 @@ def points_of(runs: dict[str, Exhibit], key: str) -> list[Point]:
         x = own.get(key, scores_of(runs[network]).get(key) if network in runs else None)
         if x is not None and JUDGED in own:
             swept = network != run
-            label = f"{exhibit.samples.conditions.get('NFE')} NFE" if swept else run
+            label = run.removeprefix(f"{network}_").replace("_", " ") if swept else run
             points.append(Point(x, own[JUDGED], label, trained.index(network) if network in trained else -1, swept))
     return points
 

@@ -7,12 +7,12 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.text.document import Document, unknown_split
-from pipeline.text.hub import HubOptions, revision_of, rows
+from pipeline.text.hub import HubOptions, inputs_of, revision_of, rows
 
-__all__ = ["SPLITS", "Options", "documents", "revision"]
+__all__ = ["SPLITS", "Options", "documents", "inputs", "revision"]
 
 SPLITS = ("all",)
-revision = revision_of
+revision, inputs = revision_of, inputs_of
 
 
 class Options(HubOptions):

@@ -7,13 +7,13 @@ from pydantic import Field
 
 from pipeline.text.detokenise import one_billion_words
 from pipeline.text.document import Document, unknown_split
-from pipeline.text.hub import HubOptions, revision_of, rows
+from pipeline.text.hub import HubOptions, inputs_of, revision_of, rows
 
-__all__ = ["DETOKENISED", "SPLITS", "Options", "documents", "revision"]
+__all__ = ["DETOKENISED", "SPLITS", "Options", "documents", "inputs", "revision"]
 
 SPLITS = ("train", "test")
 DETOKENISED = True
-revision = revision_of
+revision, inputs = revision_of, inputs_of
 
 
 class Options(HubOptions):

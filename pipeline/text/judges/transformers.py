@@ -45,6 +45,12 @@ def files(options: Options) -> list[str]:
     return []
 
 
+def inputs(options: Options) -> list[Path]:
+    """Return the files of a local directory."""
+    directory = _directory(options)
+    return [] if directory is None else _readable(directory)
+
+
 def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:
     """Return the judge from its directory or the hub's cache, or download it; pickled weights are never read."""
     from pipeline.text.judges.likelihood import Judge
@@ -138,4 +144,8 @@ def _files_of(options: Options, revision: str | None) -> tuple[Path, ...]:
     if folder is None and revision is not None:
         found = try_to_load_from_cache(options.model, "config.json", revision=revision)
         folder = Path(found).parent if isinstance(found, str) else None
-    return tuple(sorted(file for file in folder.iterdir() if file.suffix in _READ)) if folder else ()
+    return tuple(_readable(folder)) if folder else ()
+
+
+def _readable(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.suffix in _READ)
