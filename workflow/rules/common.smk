@@ -123,7 +123,9 @@ def judge_files(wildcards):
     """Return the files that the metrics of an experiment need: fetched ones, and the user's own."""
     metrics = metrics_of(wildcards.experiment)
     own = [str(path) for metric, options in metrics if hasattr(metric, "inputs") for path in metric.inputs(options)]
-    return own + [f"{CONFIG.data.cache}/{name}" for metric, options in metrics for name in files_needed(metric, options)]
+    return own + [
+        f"{CONFIG.data.cache}/{name}" for metric, options in metrics for name in files_needed(metric, options)
+    ]
 
 
 def metric_files(wildcards):
