@@ -10,14 +10,16 @@ from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 
 from pipeline.config import NameAlone, Strict
+from pipeline.data.lock import exclusive
 from pipeline.data.tokens import SPLITS, TokenData
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.plugins import CORPORA
+from pipeline.provenance import settings_hash
 from pipeline.seeds import derive_seed
 from pipeline.text.byte_pairs import TokenizerChoice, build_tokenizer
 from pipeline.text.corpus import Corpus, CorpusChoice
 from pipeline.text.document import CorpusError, Document
-from pipeline.text.packing import Packer, in_order, pack
+from pipeline.text.packing import Packer, PackingJournal, in_order, pack
 from pipeline.text.splitting import HeldOut
 from pipeline.text.tokenizer import Tokenizer
 
@@ -130,16 +132,27 @@ def _packed_splits(
     options: Options, corpus: Corpus, held_out: HeldOut, tokenizer: Tokenizer, cache: Path
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the blocks of the three splits, and the record of each."""
-    packers = {split: Packer(split, tokenizer, options.length, getattr(options, split), cache) for split in SPLITS}
-    together = [packers[split] for split in ("train", *_missing(corpus))]
-    assigned = ((packers[split], document) for split, document in _assigned(corpus, held_out, cache))
-    pack(assigned, together, stop=True)
-    for packer in packers.values():
-        if packer not in together:
-            pack(in_order(packer, corpus.documents(cache, packer.name)), [packer], stop=True)
     described = corpus.described()
-    records = {name: {"split": name} | described | packer.record() for name, packer in packers.items()}
-    return {name: packer.blocks() for name, packer in packers.items()}, records
+    meaning = {"options": options.model_dump(mode="json"), "rule": held_out.meaning, "tokenizer": tokenizer.json}
+    folder = cache / "packing" / settings_hash(meaning | described)[:16]
+    folder.parent.mkdir(exist_ok=True)
+    with exclusive(folder.with_suffix(".lock"), f"packing {corpus.name}"):
+        journal = PackingJournal(folder)
+        packers = {
+            split: Packer(split, tokenizer, options.length, getattr(options, split), cache, journal.file(split))
+            for split in SPLITS
+        }
+        together = [packers[split] for split in ("train", *_missing(corpus))]
+        assigned = ((packers[split], document) for split, document in _assigned(corpus, held_out, cache))
+        pack(assigned, together, stop=True, journal=journal)
+        for packer in packers.values():
+            if packer not in together:
+                packer.restore(None)
+                pack(in_order(packer, corpus.documents(cache, packer.name)), [packer], stop=True)
+        records = {name: {"split": name} | described | packer.record() for name, packer in packers.items()}
+        blocks = {name: packer.blocks() for name, packer in packers.items()}
+        journal.remove()
+    return blocks, records
 
 
 def _packed_evaluation(

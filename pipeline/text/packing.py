@@ -1,31 +1,41 @@
 """Documents packed into blocks of one length: their tokens in a row, an end token after each, cut every `length`.
 
-Tokens go to a file without a name that is then mapped into memory: they may be more than the memory holds, and nothing
-is left behind, however the process ends.
+Tokens go to a file that is then mapped into memory: they may be more than the memory holds. It has no name, so that
+nothing is left behind, unless there is a journal by which packing can go on after it was stopped.
 """
 
+import json
+import os
+import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.atomic import write_json
 from pipeline.progress import LINE_EVERY
 from pipeline.text.document import CorpusError, Document
 from pipeline.text.tokenizer import PIECE, Tokenizer
+
+TOGETHER = 20_000  # documents after which all that wait are packed
 
 
 class Packer:
     """The blocks of one set, and what went into them."""
 
-    def __init__(self, name: str, tokenizer: Tokenizer, length: int, limit: int | None, folder: Path) -> None:
+    def __init__(
+        self, name: str, tokenizer: Tokenizer, length: int, limit: int | None, folder: Path, file: Path | None = None
+    ) -> None:
         self.name, self._tokenizer, self._length, self._limit = name, tokenizer, length, limit
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed once it is mapped)
+        # Closed once it is mapped. One that is there already is gone on with by `restore`.
+        self._file: IO[bytes] = file.open("a+b") if file else tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._written = 0
         self._counts = dict.fromkeys(("documents", "characters", "bytes", "words", "tokens"), 0)
         self._has_words = True
@@ -69,6 +79,25 @@ class Packer:
             mapped = np.memmap(self._file, self._tokenizer.dtype, mode="c", shape=(count, self._length))
         return torch.from_numpy(mapped)
 
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` needs, once all that was added is on the disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return {"written": self._written, "counts": self._counts, "has_words": self._has_words}
+
+    def restore(self, state: dict[str, Any] | None) -> None:
+        """Go on from a state, whatever was written after it; None: from the beginning."""
+        state = state or {"written": 0, "counts": dict.fromkeys(self._counts, 0), "has_words": True}
+        self._written, self._counts, self._has_words = state["written"], dict(state["counts"]), state["has_words"]
+        self._file.truncate(self._bytes_of(state))
+
+    def has(self, state: dict[str, Any]) -> bool:
+        """Return whether the file still has all that was written to it up to a state."""
+        return os.fstat(self._file.fileno()).st_size >= self._bytes_of(state)
+
+    def _bytes_of(self, state: dict[str, Any]) -> int:
+        return int(state["written"]) * int(np.dtype(self._tokenizer.dtype).itemsize)
+
     def record(self) -> dict[str, Any]:
         """Return what was read, and what became of it, as JSON."""
         blocks, separators = self._written // self._length, self._counts["documents"]
@@ -85,14 +114,59 @@ class Packer:
         self._written += len(kept)
 
 
-def pack(documents: Iterable[tuple[Packer, Document]], packers: list[Packer], *, stop: bool) -> None:
-    """Give each document to its packer, in batches; with `stop`, no more are read once all packers are full."""
+class PackingJournal:
+    """A folder of files of tokens, and how many documents went into them."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._state = folder, folder / "state.json"
+
+    def file(self, name: str) -> Path:
+        """Return where the tokens of a set are written."""
+        return self._folder / f"{name}.tokens"
+
+    def resume(self, packers: list[Packer]) -> int:
+        """Bring the packers to the last state and return how many documents it was; 0: from the beginning."""
+        state = json.loads(self._state.read_text(encoding="utf-8")) if self._state.is_file() else None
+        if state and not all(packer.has(state["sets"][packer.name]) for packer in packers):
+            state = None
+        for packer in packers:
+            packer.restore(state["sets"][packer.name] if state else None)
+        if state:
+            print(f"going on after {state['documents']:,} documents in {self._folder}", file=sys.stderr, flush=True)
+        return int(state["documents"]) if state else 0
+
+    def save(self, documents: int, packers: list[Packer]) -> None:
+        """Write down that so many documents are packed."""
+        write_json(self._state, {"documents": documents, "sets": {packer.name: packer.state() for packer in packers}})
+
+    def remove(self) -> None:
+        """Remove the folder; files that are mapped stay as long as they are."""
+        shutil.rmtree(self._folder)
+
+
+def pack(
+    documents: Iterable[tuple[Packer, Document]],
+    packers: list[Packer],
+    *,
+    stop: bool,
+    journal: PackingJournal | None = None,
+) -> None:
+    """Give each document to its packer, in batches; with `stop`, no more are read once all packers are full.
+
+    With a journal, what it says was packed is passed over, and it is told now and then how far packing is.
+    """
     batches = {packer.name: _Batch(packer) for packer in packers}
     reading = _Reading(packers)
-    for packer, document in documents:
-        if stop and packer.full:
-            continue
-        if batches[packer.name].add(document, hurry=stop):
+    start = journal.resume(packers) if journal else 0
+    for number, (packer, document) in enumerate(islice(documents, start, None), start + 1):
+        flushed = not (stop and packer.full) and batches[packer.name].add(document, hurry=stop)
+        if number % TOGETHER == 0:  # at fixed places, so that where it was stopped makes no difference
+            for batch in batches.values():
+                batch.flush()
+            if journal:
+                journal.save(number, packers)
+        if flushed or number % TOGETHER == 0:
             reading.show()
             if stop and all(packer.full for packer in packers):
                 break

@@ -25,6 +25,11 @@ class HeldOut:
             f"of every {self._group} documents in a row, one drawn at random for {' and one for '.join(self._splits)}"
         )
 
+    @property
+    def meaning(self) -> list[object]:
+        """All that decides where documents go."""
+        return [self._group, *self._splits, self._seed]
+
     def split(self, document: int) -> str:
         """Return `train` or one of the splits that are held out."""
         if self._drawn[0] != document // self._group:

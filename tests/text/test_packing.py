@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from pipeline.text import packing
 from pipeline.text.byte_pairs import single_bytes
 from pipeline.text.document import CorpusError, Document
-from pipeline.text.packing import Packer, in_order, pack
+from pipeline.text.packing import Packer, PackingJournal, in_order, pack
 from pipeline.text.splitting import HeldOut
 
 BYTES = single_bytes()
@@ -102,3 +104,53 @@ def test_only_splits_that_are_missing_are_held_out() -> None:
     held_out = HeldOut(0.1, ("validation",), 0)
     assert {held_out.split(number) for number in range(50)} == {"train", "validation"}
     assert HeldOut(0.1, (), 0).split(0) == "train"
+
+
+class Stopped(Exception):
+    pass
+
+
+def packed_with_journal(
+    folder: Path, texts: list[str], stop_after: int | None = None
+) -> tuple[list[list[int]], dict[str, Any]]:
+    """Return the blocks and the record of packing with a journal, which may be stopped after so many documents."""
+    journal = PackingJournal(folder)
+    packer = Packer("train", BYTES, 7, 40, folder, journal.file("train"))
+
+    def documents() -> Iterator[tuple[Packer, Document]]:
+        for number, text in enumerate(texts):
+            if number == stop_after:
+                raise Stopped
+            yield packer, Document(text)
+
+    pack(documents(), [packer], stop=True, journal=journal)
+    blocks, record = packer.blocks().tolist(), packer.record()
+    journal.remove()
+    return blocks, record
+
+
+@pytest.mark.parametrize("stop_after", [0, 3, 4, 11, 12])
+def test_packing_that_was_stopped_goes_on_with_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int
+) -> None:
+    monkeypatch.setattr(packing, "TOGETHER", 4)
+    texts = [f"document {number}" * (1 + number % 3) for number in range(15)]
+    expected = packed_with_journal(tmp_path / "undisturbed", texts)
+    with pytest.raises(Stopped):
+        packed_with_journal(tmp_path / "stopped", texts, stop_after)
+    files = list((tmp_path / "stopped").iterdir())
+    assert (tmp_path / "stopped/state.json" in files) == (stop_after >= 4)
+    with (tmp_path / "stopped/train.tokens").open("ab") as stream:
+        stream.write(b"half-written")
+    assert packed_with_journal(tmp_path / "stopped", texts) == expected
+    assert not (tmp_path / "stopped").exists()
+
+
+def test_a_file_that_lost_its_end_is_packed_from_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "TOGETHER", 4)
+    texts = [f"document {number}" for number in range(15)]
+    expected = packed_with_journal(tmp_path / "undisturbed", texts)
+    with pytest.raises(Stopped):
+        packed_with_journal(tmp_path / "stopped", texts, 9)
+    (tmp_path / "stopped/train.tokens").write_bytes(b"short")
+    assert packed_with_journal(tmp_path / "stopped", texts) == expected
