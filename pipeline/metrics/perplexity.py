@@ -42,7 +42,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     scores: dict[str, float] = {}
     done = 0
     total = sum(-(-len(tokens) // options.batch) for tokens in sets.values())
-    with Progress("perplexity", total, unit="batch") as progress:
+    with Progress("perplexity", total, unit="part") as progress:
         for name, tokens in sets.items():
             nats, variance = 0.0, 0.0
             for number, rows in enumerate(tokens.split(options.batch)):

@@ -58,5 +58,5 @@ def test_a_checksum_must_have_64_digits(digits: object) -> None:
         Fetching(checksums={KEY: digits})  # type: ignore[dict-item]
 
 
-def test_only_mp20_has_no_checksum_in_the_catalogue() -> None:
-    assert {resource.name for resource in CATALOGUE.values() if resource.sha256 is None} == {"mp20"}
+def test_only_mp20_and_ptb_have_no_checksum_in_the_catalogue() -> None:
+    assert {resource.name for resource in CATALOGUE.values() if resource.sha256 is None} == {"mp20", "ptb"}
