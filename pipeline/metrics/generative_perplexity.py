@@ -15,7 +15,7 @@ from pipeline.plugins import JUDGES
 from pipeline.seeds import derive_seed
 from pipeline.text.judge import ChosenJudge, JudgeChoice
 
-if TYPE_CHECKING:  # importing torch takes seconds, which the workflow need not wait for
+if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     from pipeline.metrics.subject import Subject
 
 RESAMPLES = 1000  # of the bootstrap

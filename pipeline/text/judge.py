@@ -14,7 +14,7 @@ from pipeline.plugins import JUDGES, METRICS
 from pipeline.provenance import file_hash
 from pipeline.text.judges.missing import JudgeError
 
-if TYPE_CHECKING:  # importing torch takes seconds, which the workflow need not wait for
+if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
 
     from pipeline.data.tokens import TokenData

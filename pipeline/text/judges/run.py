@@ -15,7 +15,7 @@ from pipeline.config import Name, Strict
 from pipeline.flow.errors import KinoflowError
 from pipeline.text.judges.missing import JudgeError
 
-if TYPE_CHECKING:  # importing torch takes seconds, which the workflow need not wait for
+if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
     from torch import Tensor
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from pipeline.config import Strict
 from pipeline.text.judges.missing import JudgeError
 
-if TYPE_CHECKING:  # importing torch takes seconds, which the workflow need not wait for
+if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
 
     from pipeline.data.tokens import TokenData
