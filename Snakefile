@@ -4,6 +4,8 @@ min_version("9.0")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/dependencies.smk"
+include: "workflow/rules/demands.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/sample.smk"

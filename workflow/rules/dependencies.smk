@@ -1,0 +1,87 @@
+# What the rules depend on besides files: a part of the configuration ...
+
+
+def prepare_settings(wildcards):
+    return slices.prepare_slice(CONFIG, wildcards.experiment)
+
+
+def train_settings(wildcards):
+    return slices.train_slice(CONFIG, wildcards.experiment, wildcards.run)
+
+
+def sample_settings(wildcards):
+    return slices.sample_slice(CONFIG, wildcards.experiment, wildcards.run)
+
+
+def describe_settings(wildcards):
+    return slices.describe_slice(CONFIG, wildcards.crystals)
+
+
+def relax_settings(wildcards):
+    return slices.relax_slice(CONFIG, wildcards.crystals)
+
+
+def hull_settings(wildcards):
+    return slices.hull_slice(CONFIG, wildcards.crystals)
+
+
+def calibrate_settings(wildcards):
+    return slices.calibrate_slice(CONFIG, wildcards.crystals)
+
+
+def reference_settings(wildcards):
+    return slices.reference_slice(CONFIG, wildcards.experiment)
+
+
+def score_settings(wildcards):
+    return slices.score_slice(CONFIG, wildcards.experiment)
+
+
+def report_settings(wildcards):
+    return slices.report_slice(CONFIG, wildcards.experiment)
+
+
+# ... and a part of the code.
+
+
+def code(*modules):
+    return [os.path.relpath(file) for file in files_of(*modules)]
+
+
+def chosen_modules(module, options):
+    """Return the modules that the options of a data set or metric choose by name, which it does not import itself."""
+    return module.modules(options) if hasattr(module, "modules") else []
+
+
+def prepare_code(wildcards):
+    choice = CONFIG.experiments[wildcards.experiment].data
+    chosen = chosen_modules(DATASETS.load(choice.name), DATASETS.options(choice.name, choice.options))
+    return code("pipeline.data.prepare", DATASETS.module(choice.name), *chosen)
+
+
+def train_code(wildcards):
+    return code("pipeline.training.train", MODELS.module(run_of(wildcards).model.name))
+
+
+def sample_code(wildcards):
+    return code("pipeline.sampling.generate", MODELS.module(run_of(wildcards).model.name))
+
+
+def reference_code(wildcards):
+    data_set = DATASETS.module(CONFIG.experiments[wildcards.experiment].data.name)
+    return code("pipeline.sampling.references", *([data_set] if wildcards.reference == "shuffled" else []))
+
+
+def judge_code(wildcards):
+    chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
+    return code("pipeline.text.judge", *chosen)
+
+
+def score_code(wildcards):
+    metrics = map(METRICS.module, CONFIG.experiments[wildcards.experiment].scoring)
+    chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
+    return code("pipeline.metrics.score", *metrics, *chosen)
+
+
+def figure_code(wildcards):
+    return code("pipeline.report.figure", FIGURES.module(CONFIG.experiments[wildcards.experiment].figure.name))
