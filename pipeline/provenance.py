@@ -17,6 +17,7 @@ PACKAGES = (
     *("torch", "numpy", "scipy", "pandas", "pyarrow", "safetensors", "lightning-fabric", "snakemake"),
     *("chgnet", "ase", "pymatgen", "matminer", "smact"),
     *("tokenizers", "transformers", "datasets"),
+    *("pillow", "vector-quantize-pytorch"),
 )
 
 
@@ -62,7 +63,10 @@ def known_hash(path: Path) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file; of a folder, that of the names and sizes of all files in it."""
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*") if file.is_file())
+        return settings_hash({str(file.relative_to(path)): file.stat().st_size for file in found})
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

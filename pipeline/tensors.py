@@ -15,6 +15,7 @@ from torch import Tensor
 
 from pipeline.atomic import replacing
 from pipeline.flow.errors import KinoflowError
+from pipeline.mapping import mapped_tensors
 
 _ENTRY = "kinoflow"
 
@@ -38,16 +39,16 @@ def read_description(path: Path, kind: str) -> dict[str, Any]:
 
 
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors of a file, which must hold what `kind` says, and its description."""
+    """Return the tensors of a file, mapped, and its description; it must hold what `kind` says."""
     return _read(path, kind, with_tensors=True)
 
 
 def _read(path: Path, kind: str, *, with_tensors: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
-        with safe_open(path, framework="pt") as file:
+        with safe_open(path, framework="numpy") as file:  # checks the header and the size of the file, maps nothing
             entry = json.loads((file.metadata() or {}).get(_ENTRY, "{}"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()} if with_tensors else {}  # noqa: SIM118
-    except (SafetensorError, OSError, json.JSONDecodeError) as error:
+        tensors = mapped_tensors(path) if with_tensors else {}
+    except (SafetensorError, OSError, ValueError) as error:
         raise KinoflowError(
             f"{path}: cannot be read as a file of {kind} ({error}); remove it and make it again"
         ) from error

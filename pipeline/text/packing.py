@@ -75,8 +75,8 @@ class Packer:
             raise CorpusError(f"{self.name}: {read} do not fill one block of length = {self._length}; {fix}")
         with self._file:
             self._file.flush()
-            # Copy on write: torch wants an array that could be written to.
-            mapped = np.memmap(self._file, self._tokenizer.dtype, mode="c", shape=(count, self._length))
+            # Not copy-on-write, which Linux refuses for more than the memory; torch wants one that could be written to.
+            mapped = np.memmap(self._file, self._tokenizer.dtype, mode="r+", shape=(count, self._length))
         return torch.from_numpy(mapped)
 
     def state(self) -> dict[str, Any]:
