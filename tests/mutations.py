@@ -161,6 +161,36 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "return self._part.outside(self._jump.destination(uniforms))",
         "return self._jump.destination(uniforms)",
     ),
+    "sorted jump: what is lost": (
+        METRIC,
+        "sorted_jumps.py",
+        "- self._level * self._weights",
+        "+ self._level * self._weights",
+    ),
+    "sorted jump: bisection": (
+        METRIC,
+        "sorted_jumps.py",
+        "torch.where(passed, low, middle + 1)",
+        "torch.where(passed, low, middle)",
+    ),
+    "sorted jump: scale of Campbell's rates": (
+        METRIC,
+        "sorted_jumps.py",
+        "torch.exp(-state.log_prob[which, z]",
+        "torch.exp(state.log_prob[which, z]",
+    ),
+    "hub jump: rate to x1": (
+        METRIC,
+        "sorted_jumps.py",
+        "(-state.log_prob_dot[which, z])",
+        "(state.log_prob_dot[which, z])",
+    ),
+    "shared rows: of another pair": (
+        METRIC,
+        "jumps.py",
+        "self.rate = rows.rate[which]",
+        "self.rate = rows.rate[which.flip(0)]",
+    ),
     "beta: rate": (PATH, "schedulers.py", "a.log() + torch.xlogy(a - 1, t)", "a.log() - torch.xlogy(a - 1, t)"),
     "geodesic: weights": (
         CLOSED_FORMS,

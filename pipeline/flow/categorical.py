@@ -18,7 +18,11 @@ def uniform(shape: torch.Size | tuple[int, ...], generator: torch.Generator, dev
 
 def draw(weights: Tensor, uniforms: Tensor) -> Tensor:
     """Return, for each row of `weights` [..., K], the token at which the running total passes uniforms [...] of all."""
-    running = weights.double().cumsum(-1)
+    return draw_by_totals(weights.double().cumsum(-1), uniforms)
+
+
+def draw_by_totals(running: Tensor, uniforms: Tensor) -> Tensor:
+    """Return the same, given the running totals of the weights, float64[..., K]."""
     total = running[..., -1:]
     if not bool((total > 0).all()) or not bool(total.isfinite().all()):
         raise FlowError("weights: a row of a categorical distribution has no finite, positive total")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pipeline.flow.categorical import draw
+from pipeline.flow.categorical import draw_by_totals
 from pipeline.flow.velocities import advancing, preserving
 
 
@@ -47,8 +47,24 @@ class RowJump(Jump):
         self.rate = rates.sum(-1)
 
     def destination(self, uniforms: Tensor) -> Tensor:
+        return draw_by_totals(self.running_totals, uniforms)
+
+    @property
+    def running_totals(self) -> Tensor:
+        """The running totals of the rates to every state, of equal ones where there is no jump, [..., K]."""
         still = self.rate == 0
-        return draw(self.rates + still[..., None], uniforms)
+        return (self.rates + still[..., None]).cumsum(-1)
+
+
+class SharedJump(Jump):
+    """A jump given by rows of rates [M, K] that states share: `which` [N] of them each has."""
+
+    def __init__(self, rows: RowJump, which: Tensor) -> None:
+        self._rows, self._which = rows, which
+        self.rate = rows.rate[which]
+
+    def destination(self, uniforms: Tensor) -> Tensor:
+        return draw_by_totals(self._rows.running_totals[self._which], uniforms)
 
 
 def row_jump(net_rates: Tensor, correction: Correction | None = None, prob: Tensor | None = None) -> RowJump:

@@ -87,7 +87,7 @@ class Transition:
         shape, z, x1 = z.shape, z.flatten(), x1.flatten()
         chances, places = uniform(z.shape, generator, z.device), uniform(z.shape, generator, z.device)
         moved = torch.empty_like(z)
-        for part in row_chunks(len(z), self.path.jump_size(self.velocity)):
+        for part in row_chunks(len(z), self.path.jump_size(self.velocity, self.corrector is not None)):
             start, end = (torch.full(z[part].shape, time, dtype=torch.float64, device=z.device) for time in (t, t_next))
             jump = self.path.jump(self.velocity, x1[part], z[part], start, self._correction(x1[part], start, end))
             leaves = chances[part] < STEPS.get(self.step)(self.path, jump.rate, x1[part], start, end)

@@ -23,7 +23,7 @@ Velocity = Callable[[State, Tensor, Tensor], Tensor]  # (state, z, x1) -> net ra
 
 VELOCITIES: Registry = Registry("velocity")
 
-_LARGEST_LOG_RATE = 500.0
+LARGEST_LOG_RATE = 500.0
 
 
 def advancing(net_rates: Tensor) -> Tensor:
@@ -54,7 +54,7 @@ def campbell(state: State, z: Tensor, x1: Tensor) -> Tensor:
     """
     support = state.support.double()
     share = support / support.sum(-1, keepdim=True)
-    return _rank_one(state, z, share, at(share, z) * _inverse_mass(state, z))
+    return _rank_one(state, z, share, at(share, z) * inverse_mass(state, z))
 
 
 @VELOCITIES.register("power")
@@ -63,7 +63,7 @@ def power(state: State, z: Tensor, x1: Tensor, *, alpha: float = 2.0) -> Tensor:
     check_positive(alpha, "alpha")
     log_share = torch.log_softmax(alpha * state.log_prob, dim=-1)
     return _rank_one(
-        state, z, log_share.exp(), torch.exp((at(log_share, z) - at(state.log_prob, z)).clamp(max=_LARGEST_LOG_RATE))
+        state, z, log_share.exp(), torch.exp((at(log_share, z) - at(state.log_prob, z)).clamp(max=LARGEST_LOG_RATE))
     )
 
 
@@ -77,7 +77,7 @@ def power_infinity(state: State, z: Tensor, x1: Tensor) -> Tensor:
     tied = at(state.log_prob, x1) == at(state.log_prob, likeliest)
     hub = torch.where(tied.squeeze(-1), x1, likeliest)
     share = torch.zeros_like(state.log_prob).scatter(-1, hub[..., None], 1.0)
-    return _rank_one(state, z, share, at(share, z) * _inverse_mass(state, z))
+    return _rank_one(state, z, share, at(share, z) * inverse_mass(state, z))
 
 
 @VELOCITIES.register("laplacian")
@@ -98,9 +98,9 @@ def _rank_one(state: State, z: Tensor, share: Tensor, share_per_mass_z: Tensor) 
     return _out_of(z, state, state.prob_dot * share_per_mass_z - share * at(state.log_prob_dot, z))
 
 
-def _inverse_mass(state: State, z: Tensor) -> Tensor:
+def inverse_mass(state: State, z: Tensor) -> Tensor:
     """Return 1 / p(z), cut where it would overflow: a rate beyond that makes a jump certain all the same."""
-    return torch.exp(-at(state.log_prob, z).clamp(min=-_LARGEST_LOG_RATE))
+    return torch.exp(-at(state.log_prob, z).clamp(min=-LARGEST_LOG_RATE))
 
 
 def _out_of(z: Tensor, state: State, net_rates: Tensor) -> Tensor:

@@ -11,12 +11,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from pipeline.flow.categorical import draw, uniform
+from pipeline.flow.categorical import draw_by_totals, uniform
 from pipeline.flow.checks import check_times
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.device import Table
+from pipeline.flow.distinct import distinct_rows
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Correction, Jump, row_jump
+from pipeline.flow.jumps import Correction, Jump, SharedJump, row_jump
 from pipeline.flow.state import State
 from pipeline.flow.velocities import Velocity
 from pipeline.flow.vocabulary import Vocabulary
@@ -67,12 +68,22 @@ class Path(ABC):
         return velocity(self.state(x1, t), z, x1)
 
     def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        """Return the jump out of z under a velocity, and a corrector if one is given."""
-        prob = self.log_prob(x1, t).exp() if correction else None
-        return row_jump(self.net_rates(velocity, x1, z, t), correction, prob)
+        """Return the jump out of z under a velocity, and a corrector if one is given.
 
-    def jump_size(self, velocity: Velocity) -> int:
-        """Return how many numbers per token `jump` works with: K for rows of rates."""
+        It depends on x1, z and t alone (how strong the correction is, too), so that equal ones are computed once.
+        """
+        given = (correction.weight, correction.limit) if correction else ()
+        shared = distinct_rows(x1, z, t, *given) if x1.dim() == 1 else None
+        if shared is not None:
+            places, which = shared
+            x1, z, t = x1[places], z[places], t[places]
+            correction = Correction(correction.weight[places], correction.limit[places]) if correction else None
+        prob = self.log_prob(x1, t).exp() if correction else None
+        jump = row_jump(self.net_rates(velocity, x1, z, t), correction, prob)
+        return jump if shared is None else SharedJump(jump, which)
+
+    def jump_size(self, velocity: Velocity, corrected: bool = False) -> int:
+        """Return how many numbers per token `jump`, with a corrector or not, works with: K for rows of rates."""
         return self.vocabulary.size
 
     def source(self, kinds: Tensor) -> Tensor:
@@ -105,7 +116,10 @@ class Path(ABC):
         """Return the token of p_t(. | x1) for each uniform number, all [N]; in chunks of rows."""
         tokens = torch.empty_like(x1)
         for rows in row_chunks(len(x1), self.vocabulary.size):
-            tokens[rows] = draw(self.checked_log_prob(x1[rows], t[rows]).exp(), uniforms[rows])
+            data, times = x1[rows], t[rows]
+            places, which = distinct_rows(data, times) or (slice(None), slice(None))  # tokens of one image share rows
+            running = self.checked_log_prob(data[places], times[places]).exp().cumsum(-1)
+            tokens[rows] = draw_by_totals(running[which], uniforms[rows])
         return tokens
 
     def aligned(self, x1: Tensor, t: Tensor, *, before_end: bool = False) -> tuple[Tensor, Tensor]:

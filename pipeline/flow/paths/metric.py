@@ -9,15 +9,20 @@ from torch import Tensor
 from pipeline.flow.checks import check_positive
 from pipeline.flow.device import Table
 from pipeline.flow.distances import Distance, EmbeddingDistance, TableDistance, check_distance
+from pipeline.flow.distinct import distinct_rows
 from pipeline.flow.errors import FlowError
 from pipeline.flow.jumps import Correction, Jump
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.kindwise import KindwiseJump
 from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.schedulers import Beta
+from pipeline.flow.sorted_jumps import HubJump, campbell_jump, kinetic_optimal_jump
 from pipeline.flow.state import State, at
-from pipeline.flow.velocities import Velocity, kinetic_optimal
+from pipeline.flow.velocities import Velocity, campbell, kinetic_optimal, power_infinity
 from pipeline.flow.vocabulary import Vocabulary
+
+_LARGEST_TABLE = 2048  # tokens up to which there is a row for each x1
+_FEW_NUMBERS = 32
 
 
 class MetricPath(Path):
@@ -78,8 +83,10 @@ class MetricPath(Path):
         return drawn
 
     def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        """Return the jump out of z, with rows over the tokens of one kind only."""
+        """Return the jump out of z, by a closed form if there is one, else with rows over the tokens of one kind."""
         kinds = self.vocabulary.kinds_of(x1)
+        if self._has_closed_form(velocity, correction is not None):
+            return self._closed_jump(velocity, x1, z, t)
         if self.vocabulary.kinds == 1 or not torch.equal(kinds, self.vocabulary.kind_of.on(z.device)[z]):
             return super().jump(velocity, x1, z, t, correction)
         jumps: dict[int, Jump] = {}
@@ -89,6 +96,25 @@ class MetricPath(Path):
             inner = part.path.jump(velocity, part.inside(x1[here]), part.inside(z[here]), t[here], limited)
             jumps[kind] = PartJump(inner, part)
         return KindwiseJump(kinds, jumps)
+
+    def jump_size(self, velocity: Velocity, corrected: bool = False) -> int:
+        """Return how many numbers per token `jump` works with: few if there is a closed form."""
+        closed = self._has_closed_form(velocity, corrected)
+        return _FEW_NUMBERS if closed else super().jump_size(velocity, corrected)
+
+    def _has_closed_form(self, velocity: Velocity, corrected: bool) -> bool:
+        """Return whether jumps need no row of rates; there must be room for a row for each x1."""
+        known = any(velocity is other for other in (kinetic_optimal, campbell, power_infinity))
+        few = self.vocabulary.kinds == 1 and self.vocabulary.size <= _LARGEST_TABLE
+        return known and few and not corrected
+
+    def _closed_jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor) -> Jump:
+        everything = torch.arange(len(x1), device=x1.device)
+        places, which = distinct_rows(x1, t) or (everything, everything)
+        state = self.state(x1[places], t[places])
+        if velocity is power_infinity:
+            return HubJump(state, which, x1, z)  # the likeliest token is x1, or as likely
+        return (kinetic_optimal_jump if velocity is kinetic_optimal else campbell_jump)(state, which, z)
 
     @cached_property
     def _parts(self) -> list["Part"]:

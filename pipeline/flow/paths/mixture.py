@@ -90,7 +90,7 @@ class MixturePath(Path):
             return super().jump(velocity, x1, z, t, correction)
         return MixtureJump(self, x1, z, t, correction)
 
-    def jump_size(self, velocity: Velocity) -> int:
+    def jump_size(self, velocity: Velocity, corrected: bool = False) -> int:
         return 1 if velocity is kinetic_optimal else self.vocabulary.size
 
     def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
