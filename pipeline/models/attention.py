@@ -48,11 +48,11 @@ EVERYTHING = Sight()
 class Attention(nn.Module):
     """Attention of several heads among the tokens of a sequence."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, bias: bool = True) -> None:
         super().__init__()
         self.heads = heads
-        self.project = nn.Linear(width, 3 * width)
-        self.combine = nn.Linear(width, width)
+        self.project = nn.Linear(width, 3 * width, bias)
+        self.combine = nn.Linear(width, width, bias)
 
     def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
         """Return what each token gathers, [B, S, W].

@@ -33,13 +33,15 @@ def angles_of(positions: Tensor, features: int) -> Tensor:
     return positions[:, None] * BASE**-exponents
 
 
-class Rotary(nn.Module):
-    """The rotations of the positions 0, ..., length - 1; no parameters, and nothing to be saved."""
+class RotaryTable(nn.Module):
+    """The rotations by angles [S, F / 2], of which the first `prefix` belong to tokens before the sequence itself.
 
-    def __init__(self, length: int, features: int) -> None:
+    There are no parameters, and nothing to be saved.
+    """
+
+    def __init__(self, angles: Tensor, prefix: int = 0) -> None:
         super().__init__()
-        self.length = length
-        angles = angles_of(torch.arange(length), features)
+        self.length, self.prefix = len(angles), prefix
         self.cosines: Tensor  # apart from the sines: a module that is given another type would lose imaginary parts
         self.sines: Tensor
         self.register_buffer("cosines", angles.cos().float(), persistent=False)
@@ -47,10 +49,34 @@ class Rotary(nn.Module):
 
     def forward(self, tokens: int, before: int = 0) -> Rotation:
         """Return the rotation of so many tokens, after those `before` them."""
-        if before + tokens > self.length:
-            raise KinoflowError(
-                f"length: the model is made for sequences of at most {self.length} tokens, got {before + tokens}; "
-                "give shorter ones, or train it on data of that length"
-            )
+        self.check(before + tokens - self.prefix)
         there = slice(before, before + tokens)
         return Rotation(torch.complex(self.cosines[there], self.sines[there]))
+
+    def check(self, length: int) -> None:
+        """Raise if sequences of so many tokens, without the prefix, are too long."""
+        longest = self.length - self.prefix
+        if length > longest:
+            raise KinoflowError(
+                f"length: the model is made for sequences of at most {longest} tokens, got {length}; "
+                "give shorter ones, or train it on data of that length"
+            )
+
+
+class Rotary(RotaryTable):
+    """The rotations of the positions 0, ..., length - 1."""
+
+    def __init__(self, length: int, features: int) -> None:
+        super().__init__(angles_of(torch.arange(length), features))
+
+
+class GridRotary(RotaryTable):
+    """The rotations of a grid's places, row by row: half of a head's features turn with the row, half with the column.
+
+    The tokens of the prefix have no place and are not turned; F is a multiple of 4.
+    """
+
+    def __init__(self, rows: int, columns: int, features: int, prefix: int = 0) -> None:
+        row, column = torch.arange(rows).repeat_interleave(columns), torch.arange(columns).repeat(rows)
+        places = torch.cat([angles_of(row, features // 2), angles_of(column, features // 2)], dim=-1)
+        super().__init__(torch.cat([places.new_zeros(prefix, features // 2), places]), prefix)

@@ -1,5 +1,6 @@
 """Trained networks in safetensors files that say what they are: the weights, the model, the path and the loss."""
 
+import inspect
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,13 +61,18 @@ class SavedModel:
         return self.description.loss is not None and self.description.loss.name == "score_entropy"
 
     @property
+    def is_told_classes(self) -> bool:
+        """Whether the network is told the class of each sequence."""
+        return is_told_classes(self.description.model)
+
+    @property
     def integrand(self) -> Integrand | None:
         """The integrand of the likelihood bound, if it is not that of a posterior."""
         return negative_score_entropy if self.has_scores else None
 
-    def posterior(self, x: Tensor, t: Tensor) -> Tensor:
-        """Return the logits of p(x1 | x_t) for tokens x [B, D] at times t [B], [B, D, K]."""
-        logits: Tensor = self.network(x, t)
+    def posterior(self, x: Tensor, t: Tensor, labels: Tensor | None = None) -> Tensor:
+        """Return the logits of p(x1 | x_t) for tokens x [B, D] at times t [B], of classes [B] if any, [B, D, K]."""
+        logits: Tensor = self.network(x, t) if labels is None else self.network(x, t, labels=labels)
         if self.path is None or not self.has_scores:
             return logits
         rows, tokens, times = logits.flatten(0, 1), x.flatten(), t.double()[:, None].expand(x.shape).flatten()
@@ -77,16 +83,24 @@ class SavedModel:
 
 
 def new_network(choice: ModelChoice, data: TokenData) -> nn.Module:
-    """Return an untrained network for prepared data."""
-    network: nn.Module = MODELS.load(choice.name).build(
-        MODELS.options(choice.name, choice.options), data.vocabulary, data.length
-    )
+    """Return an untrained network for prepared data; one of images is told their grid and number of classes."""
+    module = MODELS.load(choice.name)
+    known = {"grid": data.grid, "classes": data.classes}
+    taken = {key: value for key, value in known.items() if key in inspect.signature(module.build).parameters}
+    options = MODELS.options(choice.name, choice.options)
+    network: nn.Module = module.build(options, data.vocabulary, data.length, **taken)
     return network
+
+
+def is_told_classes(choice: ModelChoice) -> bool:
+    """Return whether a network takes the class of each sequence, as `labels`."""
+    return bool(getattr(MODELS.options(choice.name, choice.options), "conditional", False))
 
 
 def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:
     """Return the path for prepared data, and what it goes by: frequencies of tokens, distances between them."""
-    known = {"counts": data.counts()} | ({} if data.distances is None else {"distances": data.distances})
+    known = {"counts": data.counts(), "distances": data.distances, "embeddings": data.embeddings}
+    known = {key: value for key, value in known.items() if value is not None}
     return build_path(choice.name, data.vocabulary, **choice.options, **known_to(choice.name, known))
 
 
