@@ -12,6 +12,7 @@ from typing import Any, get_args
 import torch
 from pydantic import BaseModel, create_model
 
+from pipeline.choices_images import problems_of_images
 from pipeline.config import Strict
 from pipeline.config_problems import Problem, problems_of
 from pipeline.flow.errors import FlowError
@@ -41,7 +42,7 @@ def problems_of_choices(raw: dict[str, Any]) -> list[Problem]:
         problems += data
         problems += _check(MODELS, experiment.get("model"), (*at, "model"))
         problems += _check(FIGURES, experiment.get("figure"), (*at, "figure"))
-        problems += [] if data else _check_crystals(experiment, at)
+        problems += [] if data else _check_crystals(experiment, at) + problems_of_images(experiment, at)
         if isinstance(label := experiment.get("paper"), str) and label not in paper_tables():
             problems.append(Problem((*at, "paper"), label, f"unknown table; {did_you_mean(label, paper_tables())}"))
         problems += _check_sampling(experiment.get("sampling"), (*at, "sampling"))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -110,10 +111,14 @@ def with_complete_runs(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _complete(experiment: Any, seed: Any) -> Any:
+    if isinstance(experiment, dict) and isinstance(experiment.get("sweep"), dict):
+        experiment = experiment | {"sweep": [experiment["sweep"]]}  # one block stands for a list of one
     if not isinstance(experiment, dict) or not isinstance(experiment.get("runs"), dict):
         return experiment
     shared = {"seed": seed} | {key: experiment[key] for key in SHARED if key in experiment}
-    given = experiment["runs"] | _swept(experiment)
+    # A configuration that was written with its runs complete has them already.
+    given = _swept(experiment) | _searched(experiment)
+    given = experiment["runs"] | {name: run for name, run in given.items() if name not in experiment["runs"]}
     runs = {name: _with_weights(run, given) for name, run in given.items()}
     return experiment | {
         "runs": {name: merge(shared, run) if isinstance(run, dict) else run for name, run in runs.items()}
@@ -121,17 +126,58 @@ def _complete(experiment: Any, seed: Any) -> Any:
 
 
 def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
-    """Return a run for each value of the experiment's sweep and each run that it makes a difference to."""
-    sweep, swept = experiment.get("sweep"), {}
-    for key, values in sweep.items() if isinstance(sweep, dict) else ():
-        for name, run in experiment["runs"].items():
-            if not isinstance(run, dict) or run.get("weights") or (key == "steps" and run.get("path") is None):
-                continue
-            for value in values if isinstance(values, list | tuple) else ():
-                new = f"{name}_{key}_{re.sub('[^0-9A-Za-z]', '_', str(value))}"
-                if new not in experiment["runs"]:  # there if the configuration was written with its runs complete
-                    swept[new] = {"weights": name, "sampling": {key: value}}
+    """Return a run for each combination of values of a sweep and each run that it makes a difference to."""
+    sweeps, swept = experiment.get("sweep"), {}
+    for sweep in sweeps if isinstance(sweeps, list | tuple) else ():
+        grid = {key: values for key, values in sweep.items() if key != "runs"} if isinstance(sweep, dict) else {}
+        if not grid or not all(isinstance(values, list | tuple) for values in grid.values()):
+            continue  # what is malformed is reported where the structure is checked
+        grid = {key: values for key, values in grid.items() if values}
+        for name in _with_networks(experiment, sweep.get("runs"), needs_path=bool({"steps", "velocity"} & grid.keys())):
+            for values in product(*grid.values()) if grid else ():
+                sampling = dict(zip(grid, values, strict=True))
+                if _has(merge(experiment, experiment["runs"][name]), sampling):
+                    continue  # the run itself is that combination
+                swept["_".join([name, *(f"{key}_{_word(value)}" for key, value in sampling.items())])] = {
+                    "weights": name,
+                    "sampling": sampling,
+                }
     return swept
+
+
+def _searched(experiment: dict[str, Any]) -> dict[str, Any]:
+    """Return a run for each number of steps of the experiment's search and each of its runs."""
+    search = experiment.get("search")
+    if not isinstance(search, dict) or not isinstance(search.get("steps"), list | tuple):
+        return {}
+    return {
+        f"{name}_searched_{_word(steps)}": {"weights": name, "sampling": {"steps": steps, "searched": True}}
+        for name in _with_networks(experiment, search.get("runs"), needs_path=True)
+        for steps in search["steps"]
+    }
+
+
+def _has(run: Mapping[str, Any], sampling: dict[str, Any]) -> bool:
+    """Return whether a run, merged into its experiment, is sampled with these values."""
+    own = run.get("sampling")
+    return isinstance(own, dict) and all(own.get(key) == value for key, value in sampling.items())
+
+
+def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> list[str]:
+    """Return the runs of those named (null: of all) that have a network of their own, and a path if need be."""
+    return [
+        name
+        for name, run in experiment["runs"].items()
+        if isinstance(run, dict)
+        and (not isinstance(names, list | tuple) or name in names)
+        and not run.get("weights")
+        and not (needs_path and run.get("path") is None)
+    ]
+
+
+def _word(value: Any) -> str:
+    """Return a value, or the name of a choice, as a part of a run's name."""
+    return re.sub("[^0-9A-Za-z]", "_", str(value.get("name") if isinstance(value, dict) else value))
 
 
 def _with_weights(run: Any, runs: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from pipeline.flow.losses import LOSSES
 from pipeline.flow.paths import PATHS
 from pipeline.flow.steps import STEPS
 from pipeline.flow.velocities import VELOCITIES
-from pipeline.plugins import CORPORA, DATASETS, FIGURES, JUDGES, METRICS, MODELS
+from pipeline.plugins import CORPORA, DATASETS, FEATURES, FIGURES, IMAGE_SETS, JUDGES, METRICS, MODELS
 
 CHOICES: dict[str, Source] = {
     "DataChoice": DATASETS,
@@ -23,9 +23,11 @@ CHOICES: dict[str, Source] = {
     "StepChoice": STEPS,
     "CorpusChoice": CORPORA,
     "JudgeChoice": JUDGES,
+    "ImageChoice": IMAGE_SETS,
+    "FeatureChoice": FEATURES,
 }
 # `loss: cross_entropy` will do
-NAME_ALONE = ("FigureChoice", "LossChoice", "VelocityChoice", "StepChoice", "CorpusChoice", "JudgeChoice")
+NAME_ALONE = tuple(choice for choice in CHOICES if choice not in ("DataChoice", "ModelChoice", "PathChoice"))
 HEADER = "# Made by `make schema` from pipeline/config.py and the implementations; do not edit.\n"
 
 
@@ -57,6 +59,11 @@ def config_schema() -> dict[str, Any]:
         "type": "object",
         "properties": metrics,
         "additionalProperties": False,
+    }
+    sweeps = definitions["Experiment"]["properties"]["sweep"]
+    definitions["Experiment"]["properties"]["sweep"] = {
+        "description": sweeps["description"],
+        "anyOf": [{key: value for key, value in sweeps.items() if key != "description"}, sweeps["items"]],
     }
     definitions["Run"]["required"] = ["path"]  # the rest comes from the experiment
     return dict(_without_titles(schema))

@@ -14,6 +14,9 @@ PACKAGE = Path(__file__).parent
 # They carry settings and records around; what they carry is followed by the rules' parameters and outputs.
 PLUMBING = {
     "pipeline.config",
+    "pipeline.config_base",
+    "pipeline.config_kinds",
+    "pipeline.config_runs",
     "pipeline.config_problems",
     "pipeline.dependencies",
     "pipeline.plugins",

@@ -68,11 +68,67 @@ def score_slice(config: Config, experiment: str) -> str:
     return _text(scoring=config.experiments[experiment].scoring)
 
 
+def images_slice(config: Config, experiment: str) -> str:
+    """Return what the images of an experiment depend on."""
+    return _text(seed=config.seed, images=config.experiments[experiment].data.options["images"])
+
+
+def tokenizer_slice(config: Config, experiment: str) -> str:
+    """Return what the tokenizer of an experiment depends on besides its images."""
+    chosen = config.experiments[experiment]
+    excluded = {"training": {"resources", "checkpoint_every"}}
+    tokenizer = chosen.tokenizer.model_dump(mode="json", exclude=excluded) if chosen.tokenizer else None
+    return _text(seed=config.seed, codes=chosen.data.options.get("codes"), tokenizer=tokenizer)
+
+
+def classifier_slice(config: Config, experiment: str) -> str:
+    """Return what the classifier whose features images are compared by depends on besides these."""
+    return _text(seed=config.seed, features=_comparison(config, experiment).get("features"))
+
+
+def features_slice(config: Config, experiment: str) -> str:
+    """Return what the features of the images that samples are compared with depend on besides these."""
+    comparison = _comparison(config, experiment)
+    return _text(seed=config.seed, **{key: comparison.get(key) for key in ("features", "compared")})
+
+
+def search_slice(config: Config, experiment: str, run: str) -> str:
+    """Return what the search for a run's velocity depends on besides its weights."""
+    chosen, block = _run(config, experiment, run), config.experiments[experiment]
+    excluded = {"shards", "resources", "count", "frames"}
+    return _text(
+        seed=chosen.seed,
+        search=block.search.model_dump(mode="json", exclude={"runs", "steps"}) if block.search else None,
+        sampling=chosen.sampling.model_dump(mode="json", exclude=excluded),
+        features=_comparison(config, experiment).get("features"),
+    )
+
+
+def paths_slice(config: Config, experiment: str) -> str:
+    """Return what the figure of an experiment's paths depends on besides its tokens."""
+    runs = config.experiments[experiment].runs.items()
+    trained = {name: run for name, run in runs if run.path and not run.weights}
+    return _text(
+        seed=config.seed, paths={name: run.path.model_dump(mode="json") for name, run in trained.items() if run.path}
+    )
+
+
+def sweeps_slice(config: Config, experiment: str) -> str:
+    """Return what the table of an experiment's sweeps depends on besides scores."""
+    chosen = config.experiments[experiment]
+    return _text(runs=list(chosen.runs), paper=chosen.paper)
+
+
 def report_slice(config: Config, experiment: str) -> str:
     """Return what the table and the figure of an experiment depend on besides scores and samples."""
     chosen = config.experiments[experiment]
     figure = chosen.figure.model_dump(mode="json") if chosen.figure else None
     return _text(runs=list(chosen.runs), references=chosen.references, paper=chosen.paper, figure=figure)
+
+
+def _comparison(config: Config, experiment: str) -> dict[str, Any]:
+    """Return how images are compared, as far as it is said."""
+    return config.experiments[experiment].scoring.get("frechet_distance", {})
 
 
 def _run(config: Config, experiment: str, run: str) -> Run:

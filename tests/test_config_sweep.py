@@ -17,7 +17,7 @@ def changed(**experiment: Any) -> dict[str, Any]:
 
 
 def test_a_sweep_makes_a_run_for_each_value_with_the_network_of_each_run(tiny_file: Callable[..., Path]) -> None:
-    config = load_config(tiny_file(changed(sweep={"steps": [2, 8], "temperature": [0.7]})))
+    config = load_config(tiny_file(changed(sweep=[{"steps": [2, 8]}, {"temperature": [0.7]}])))
     runs = config.experiments["checkerboard"].runs
     swept = [f"{run}_steps_{steps}" for run in ("mask_linear", "metric") for steps in (2, 8)]
     swept += [f"{run}_temperature_0_7" for run in ("mask_linear", "metric")]
@@ -26,6 +26,17 @@ def test_a_sweep_makes_a_run_for_each_value_with_the_network_of_each_run(tiny_fi
     assert (one.weights, one.sampling.steps, one.sampling.temperature) == ("metric", 8, 1.0)
     assert one.sampling.block == runs["metric"].sampling.block
     assert (one.path, one.loss, one.training) == (runs["metric"].path, runs["metric"].loss, runs["metric"].training)
+
+
+def test_a_sweep_of_several_values_makes_all_combinations_for_the_runs_that_it_names(
+    tiny_file: Callable[..., Path],
+) -> None:
+    sweep = {"runs": ["metric"], "steps": [2, 8], "velocity": ["campbell", {"name": "power", "alpha": 3.0}]}
+    runs = load_config(tiny_file(changed(sweep=sweep))).experiments["checkerboard"].runs
+    swept = {f"metric_steps_{steps}_velocity_{name}" for steps in (2, 8) for name in ("campbell", "power")}
+    assert set(runs) == {"mask_linear", "metric", *swept}
+    one = runs["metric_steps_8_velocity_power"].sampling
+    assert (one.steps, one.velocity.name, one.velocity.options) == (8, "power", {"alpha": 3.0})
 
 
 def test_a_configuration_that_was_written_with_its_sweep_is_read_as_it_was(
@@ -38,7 +49,7 @@ def test_a_configuration_that_was_written_with_its_sweep_is_read_as_it_was(
 
 def test_autoregressive_runs_have_no_steps_to_sweep(tiny_file: Callable[..., Path]) -> None:
     ar = {"path": None, "model": {"name": "text_autoregressive", "width": 8, "heads": 2, "depth": 1}}
-    file = tiny_file(changed(sweep={"steps": [2], "temperature": [2.0]}, runs={"ar": ar}))
+    file = tiny_file(changed(sweep=[{"steps": [2]}, {"temperature": [2.0]}], runs={"ar": ar}))
     runs = load_config(file).experiments["checkerboard"].runs
     assert "ar_steps_2" not in runs
     assert runs["ar_temperature_2_0"].path is None

@@ -12,12 +12,12 @@ import numpy as np
 from pipeline.config import Config, Relaxation
 from pipeline.crystals import relax
 from pipeline.crystals.chgnet import load_chgnet
-from pipeline.crystals.journal import Journal
 from pipeline.crystals.relax import RELAXED_COLUMNS, lost
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
 from pipeline.crystals.workers import run_tasks
 from pipeline.dependencies import files_of
+from pipeline.journal import Journal
 from pipeline.parquet import read_table, write_table
 from pipeline.provenance import file_hash, inherit_provenance, settings_hash, write_provenance
 from pipeline.shards import part_of

@@ -18,7 +18,8 @@ from pipeline.provenance import settings_hash
 from pipeline.tensors import read_tensors, write_tensors
 
 SPLITS = ("train", "validation", "test")
-_KIND_OF, _DISTANCES, _COUNTS, _EVALUATION = "kind_of", "distances", "counts", "evaluation/"
+_KIND_OF, _DISTANCES, _EMBEDDINGS, _COUNTS = "kind_of", "distances", "embeddings", "counts"
+_EVALUATION, _LABELS = "evaluation/", "labels/"
 _AT_ONCE = 2**24  # tokens that are looked at together
 
 
@@ -26,9 +27,11 @@ _AT_ONCE = 2**24  # tokens that are looked at together
 class TokenData:
     """Tokens [N, D] for each of the splits, their vocabulary, and the data set's name and options.
 
-    A data set may know how far apart its tokens are: `distances` [K, K], which metric paths go by. One of text has the
-    `tokenizer` (JSON of the `tokenizers` library), further sets for `evaluation` by name, and a `record` of what was
-    read: documents, words, tokens. Data from a file come with their `known_counts`, and have been checked.
+    A data set may know how far apart its tokens are, which metric paths go by: `distances` [K, K], or `embeddings`
+    [K, E] if there are many. One of text has the `tokenizer` (JSON of the `tokenizers` library), further sets for
+    `evaluation` by name, and a `record` of what was read: documents, words, tokens. One of images has a `grid` of rows,
+    columns and channels that its positions are in, in this order, and for each split the classes [N] of its sequences
+    as `labels`, of which there are `classes`. Data from a file come with their `known_counts`, and have been checked.
     """
 
     train: Tensor
@@ -41,6 +44,10 @@ class TokenData:
     evaluation: dict[str, Tensor] = field(default_factory=dict)
     record: dict[str, Any] = field(default_factory=dict)
     known_counts: Tensor | None = None
+    embeddings: Tensor | None = None
+    grid: tuple[int, int, int] | None = None
+    labels: dict[str, Tensor] = field(default_factory=dict)
+    classes: int = 0
 
     def __post_init__(self) -> None:
         for name, tokens in self._sets().items():
@@ -59,8 +66,14 @@ class TokenData:
     @property
     def vocabulary_hash(self) -> str:
         """A hash of what the tokens mean: weights that were trained on others must not be used with these."""
-        meaning = {"kinds": self.vocabulary.kind_of.values.tolist(), "mask": self.vocabulary.mask_token}
+        meaning: dict[str, Any] = {"kinds": self.vocabulary.kind_of.values.tolist(), "mask": self.vocabulary.mask_token}
+        meaning |= {} if self.embeddings is None else {"embeddings": self.embeddings.tolist()}
         return settings_hash(meaning | {"tokenizer": self.tokenizer})
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it is known which class each sequence is of."""
+        return bool(self.labels)
 
     def counts(self) -> Tensor:
         """Return how often each token occurs in the training split, [K]."""
@@ -86,11 +99,15 @@ class TokenData:
         tensors[_KIND_OF] = self.vocabulary.kind_of.values.to(torch.int16)
         tensors[_COUNTS] = self.counts()
         tensors |= {} if self.distances is None else {_DISTANCES: self.distances.double()}
+        tensors |= {} if self.embeddings is None else {_EMBEDDINGS: self.embeddings.double()}
+        tensors |= {_LABELS + split: labels.to(torch.int32) for split, labels in self.labels.items()}
         description = {
             "origin": self.origin,
             "mask": self.vocabulary.mask_token,
             "tokenizer": self.tokenizer,
             "record": self.record,
+            "grid": self.grid,
+            "classes": self.classes,
         }
         write_tensors(path, "tokens", tensors, description)
 
@@ -98,7 +115,7 @@ class TokenData:
     def load(cls, path: Path) -> "TokenData":
         """Read the file."""
         tensors, description = read_tensors(path, "tokens")
-        if _COUNTS not in tensors:
+        if _COUNTS not in tensors or "grid" not in description:
             raise KinoflowError(f"{path}: tokens of another version of this project; prepare them again")
         train, validation, test = (tensors[split] for split in SPLITS)
         return cls(
@@ -112,6 +129,10 @@ class TokenData:
             {name.removeprefix(_EVALUATION): rows for name, rows in tensors.items() if name.startswith(_EVALUATION)},
             description["record"],
             tensors[_COUNTS],
+            tensors.get(_EMBEDDINGS),
+            tuple(description["grid"]) if description["grid"] else None,
+            {name.removeprefix(_LABELS): rows.long() for name, rows in tensors.items() if name.startswith(_LABELS)},
+            description["classes"],
         )
 
     def _sets(self) -> dict[str, Tensor]:

@@ -14,11 +14,32 @@ from pipeline.flow.vocabulary import Vocabulary
 class AutoregressiveNetwork(Protocol):
     """A network that can be asked for one token after the other."""
 
-    def start(self, kinds: Tensor) -> object:
-        """Return the state before the first token of sequences with positions of `kinds` [B, D]."""
+    def start(self, kinds: Tensor, labels: Tensor | None = None) -> object:
+        """Return the state before the first token of sequences with positions of `kinds` [B, D], of classes [B]."""
 
     def next_logits(self, tokens: Tensor | None, state: object) -> Tensor:
         """Return the logits [B, K] of the next token, after `tokens` [B] (None: at the beginning)."""
+
+
+class OfClasses:
+    """A network for sequences of given classes [B], by logits u + scale (c - u): c those of the class, u of none.
+
+    At scale 1 it is the network of the class, asked alone.
+    """
+
+    def __init__(self, network: AutoregressiveNetwork, labels: Tensor, classes: int, scale: float) -> None:
+        self._network, self._scale = network, scale
+        nothing = torch.full_like(labels, classes)
+        self._labels = [labels] if scale == 1 else [nothing] if scale == 0 else [labels, nothing]
+
+    def start(self, kinds: Tensor) -> list[object]:
+        """Return the states before the first token, of the class and of none."""
+        return [self._network.start(kinds, labels) for labels in self._labels]
+
+    def next_logits(self, tokens: Tensor | None, state: list[object]) -> Tensor:
+        """Return the guided logits [B, K] of the next token."""
+        with_class, *without = (self._network.next_logits(tokens, part) for part in state)
+        return without[0] + self._scale * (with_class - without[0]) if without else with_class
 
 
 @torch.no_grad()
@@ -29,6 +50,8 @@ def sample_in_order(
     *,
     generator: torch.Generator,
     temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
     given: Clamp | None = None,
     progress: Callable[[int, int], None] | None = None,
     on_step: Callable[[Tensor, float], None] | None = None,
@@ -46,7 +69,7 @@ def sample_in_order(
         logits = network.next_logits(previous, state).double()
         possible = logits.masked_fill(~vocabulary.targets(kinds[:, place]), -torch.inf)
         uniforms = uniform((len(kinds),), generator, kinds.device)
-        previous = draw(sharpen(possible, temperature).softmax(-1), uniforms)
+        previous = draw(sharpen(possible, temperature, top_k, top_p).softmax(-1), uniforms)
         if given is not None:
             previous = torch.where(given.fixed[:, place], given.tokens[:, place], previous)
         x[:, place] = previous

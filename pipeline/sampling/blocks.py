@@ -1,6 +1,7 @@
 """Samples in blocks of a fixed size, each with a seed of its own: the same samples for any number of shards."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -8,12 +9,14 @@ from torch import Tensor
 from pipeline.config import Sampling
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
+from pipeline.flow.guidance import guided
+from pipeline.flow.posterior import Model
 from pipeline.flow.sampler import Clamp, sample
 from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.models.saved import SavedModel
 from pipeline.progress import Progress
-from pipeline.sampling.autoregressive import sample_in_order
+from pipeline.sampling.autoregressive import OfClasses, sample_in_order
 from pipeline.sampling.layouts import draw_layouts
 from pipeline.seeds import derive_seed
 from pipeline.shards import part_of
@@ -36,7 +39,8 @@ def draw_blocks(
     tokens, frames = [torch.empty(0, length, dtype=torch.int64)], [torch.empty(len(sampling.frames), 0, length)]
     with Progress("sampling", len(blocks) * steps) as progress:
         for position, block in enumerate(blocks):
-            size = min(sampling.block, sampling.count - block * sampling.block)
+            numbers = sampling.numbers(block)
+            size = len(numbers)
             generator = torch.Generator().manual_seed(derive_seed(seed, "block", block))
             recorder = FrameRecorder(sampling.frames)
 
@@ -44,10 +48,16 @@ def draw_blocks(
                 progress.advance(before + done)
 
             kinds = draw_layouts(data, size, generator).to(device)
-            drawn = draw_tokens(model, data, sampling, kinds, generator, advance, recorder.see)
+            labels = labels_of(model, data, numbers)
+            drawn = draw_tokens(model, data, sampling, kinds, generator, advance, recorder.see, labels=labels)
             tokens.append(drawn.cpu())
             frames.append(recorder.frames(size, length))
     return torch.cat(tokens), torch.cat(frames, dim=1).long()
+
+
+def labels_of(model: SavedModel, data: TokenData, numbers: Sequence[int]) -> Tensor | None:
+    """Return the classes of samples by their numbers, each class in turn; None if the network is not told any."""
+    return torch.tensor(numbers) % data.classes if model.is_told_classes else None
 
 
 def draw_around(
@@ -78,30 +88,39 @@ def draw_tokens(
     progress: OnProgress | None = None,
     on_step: OnStep | None = None,
     clamp: Clamp | None = None,
+    labels: Tensor | None = None,
 ) -> Tensor:
-    """Draw tokens at positions of `kinds`, with one evaluation of the network a step (which is checked) or a token."""
+    """Draw tokens at positions of `kinds`, with one evaluation of the network a step (which is checked) or a token.
+
+    A guided evaluation, which runs the network with the class and without it, counts once.
+    """
+    labels = None if labels is None else labels.to(kinds.device)
     if model.path is None:
         if clamp is not None and not bool((clamp.fixed.int().diff() <= 0).all()):
             run = f"run {model.description.run!r}"
             raise KinoflowError(f"{run}: autoregressive, it can only go on after what is given; choose another run")
         return sample_in_order(
-            model.network,  # type: ignore[arg-type]
+            model.network if labels is None else OfClasses(model.network, labels, data.classes, sampling.guidance),  # type: ignore[arg-type]
             data.vocabulary,
             kinds,
             generator=generator,
             temperature=sampling.temperature,
+            top_k=sampling.top_k,
+            top_p=sampling.top_p,
             given=clamp,
             progress=progress,
             on_step=on_step,
         )
     drawn = sample(
-        model.posterior,
+        posterior_of(model, data, labels, sampling.guidance),
         model.path,
         kinds=kinds,
         steps=sampling.steps,
         velocity=VELOCITIES.bind(sampling.velocity.name, **sampling.velocity.options),
         step=sampling.step.name,
         temperature=sampling.temperature,
+        top_k=sampling.top_k,
+        top_p=sampling.top_p,
         corrector=Corrector(**sampling.corrector.model_dump()) if sampling.corrector else None,
         clamp=clamp,
         generator=generator,
@@ -111,6 +130,14 @@ def draw_tokens(
     if drawn.evaluations != sampling.steps:
         raise KinoflowError(f"{drawn.evaluations} evaluations of the network, but {sampling.steps} steps")
     return drawn.tokens
+
+
+def posterior_of(model: SavedModel, data: TokenData, labels: Tensor | None, guidance: float) -> Model:
+    """Return the posterior of sequences of the given classes [B], guided away from that of no class."""
+    if labels is None:
+        return model.posterior
+    nothing = torch.full_like(labels, data.classes)
+    return guided(partial(model.posterior, labels=labels), partial(model.posterior, labels=nothing), guidance)
 
 
 def evaluations(model: SavedModel, data: TokenData, steps: int) -> int:

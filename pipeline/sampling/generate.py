@@ -1,15 +1,17 @@
 """The stages that draw samples from a trained run: one shard, and all shards together."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import Config, Sampling
+from pipeline.config import Config, Corrector, Sampling, VelocityChoice
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
+from pipeline.flow.errors import KinoflowError
 from pipeline.models.saved import SavedModel, load_network
 from pipeline.provenance import inherit_provenance, write_provenance
-from pipeline.sampling.blocks import blocks_of, draw_blocks
+from pipeline.sampling.blocks import blocks_of, draw_blocks, labels_of
 from pipeline.sampling.samples import SampleSet, joined
 from pipeline.seeds import derive_seed
 
@@ -25,25 +27,47 @@ def sample_run(
     shards: int,
     gpus: int,
     output: Path,
+    search: Path | None = None,
 ) -> None:
-    """Draw one shard of a run's samples."""
+    """Draw one shard of a run's samples; runs with the same network begin with the same noise.
+
+    `search` says which velocity and corrector a search has found, for a run that takes them from there.
+    """
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
     check_gpus(gpus, "sampling.resources.gpus")
-    saved, sampling = load_network(weights, data, chosen.weights or run), chosen.sampling
-    seed = derive_seed(chosen.seed, experiment, run, "sampling")
+    trained, sampling = chosen.weights or run, found_sampling(chosen.sampling, search, run)
+    saved = load_network(weights, data, trained)
+    seed = derive_seed(chosen.seed, experiment, trained, "sampling")
     saved.network.to("cuda" if gpus else "cpu")
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)
     drawn, frames = draw_blocks(saved, data, sampling, seed, blocks)
     conditions = conditions_of(saved, data, sampling, chosen.seed)
     conditions |= {"run": run, "weights": chosen.weights} if chosen.weights else {}
-    SampleSet(drawn, conditions, sampling.frames, frames).save(output)
+    samples = [number for block in blocks for number in sampling.numbers(block)]
+    SampleSet(drawn, conditions, sampling.frames, frames, labels_of(saved, data, samples)).save(output)
     settings = sampling.model_dump(mode="json", exclude={"shards", "resources"})
-    write_provenance([output], {"run": run, "sampling": settings}, chosen.seed, [tokens, weights])
+    inputs = [tokens, weights, *([search] if search else [])]
+    write_provenance([output], {"run": run, "sampling": settings}, chosen.seed, inputs)
+
+
+def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Sampling:
+    """Return the sampling of a run with what a search has found, if it is to be taken from there."""
+    if sampling.searched != (search is not None):
+        fix = "give the file with --search" if sampling.searched else "leave --search out"
+        raise KinoflowError(f"run {run!r}: sampling.searched is {str(sampling.searched).lower()}; {fix}")
+    if search is None:
+        return sampling
+    found = json.loads(search.read_text(encoding="utf-8"))["found"]
+    corrector = Corrector.model_validate(found["corrector"]) if found["corrector"] else None
+    velocity = VelocityChoice.model_validate(found["velocity"])
+    return sampling.model_copy(update={"velocity": velocity, "corrector": corrector})
 
 
 def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: int) -> dict[str, Any]:
     """Return what the tables say of how samples were drawn."""
     description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
+    drawn |= {key: value for key in ("top_k", "top_p") if (value := getattr(sampling, key)) is not None}
+    drawn |= {"guidance": sampling.guidance} if model.is_told_classes else {}
     if description.path is None or description.loss is None:
         network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
         return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation a token, pads included
@@ -56,6 +80,7 @@ def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: 
         "velocity": label(sampling.velocity.name, sampling.velocity.options),
         "step": sampling.step.name,
         "corrector": label("", sampling.corrector.model_dump()).strip() if sampling.corrector else "none",
+        **({"searched": "yes"} if sampling.searched else {}),
         **drawn,
     }
 

@@ -14,16 +14,21 @@ from pipeline.tensors import read_tensors, write_tensors
 
 @dataclass(frozen=True)
 class SampleSet:
-    """Tokens [N, D], what tables say of them (run, n, NFE, ...), and frames: the tokens at some `times`, [F, N, D]."""
+    """Tokens [N, D], what tables say of them (run, n, NFE, ...), and frames: the tokens at some `times`, [F, N, D].
+
+    Samples of networks that are told classes have `labels`: the classes [N] that were asked for.
+    """
 
     tokens: Tensor
     conditions: dict[str, Any]
     times: tuple[float, ...] = ()
     frames: Tensor = field(default_factory=lambda: torch.empty(0, 0, 0))
+    labels: Tensor | None = None
 
     def save(self, path: Path) -> None:
         """Write the file."""
         tensors = {"tokens": self.tokens.to(torch.int32), "frames": self.frames.to(torch.int32)}
+        tensors |= {} if self.labels is None else {"labels": self.labels.to(torch.int32)}
         write_tensors(path, "samples", tensors, {"conditions": list(self.conditions.items()), "times": self.times})
 
     @classmethod
@@ -31,7 +36,8 @@ class SampleSet:
         """Read the file."""
         tensors, description = read_tensors(path, "samples")
         conditions, times = dict(description["conditions"]), tuple(description["times"])
-        return cls(tensors["tokens"].long(), conditions, times, tensors["frames"].long())
+        labels = tensors["labels"].long() if "labels" in tensors else None
+        return cls(tensors["tokens"].long(), conditions, times, tensors["frames"].long(), labels)
 
 
 def joined(parts: Sequence[SampleSet]) -> SampleSet:
@@ -43,4 +49,6 @@ def joined(parts: Sequence[SampleSet]) -> SampleSet:
     tokens = torch.cat([part.tokens for part in parts])
     if len(tokens) != first["n"]:
         raise KinoflowError(f"{first['run']}: the shards hold {len(tokens)} of {first['n']} samples; give all of them")
-    return SampleSet(tokens, first, parts[0].times, torch.cat([part.frames for part in parts], dim=1))
+    frames = torch.cat([part.frames for part in parts], dim=1)
+    given = [part.labels for part in parts if part.labels is not None]
+    return SampleSet(tokens, first, parts[0].times, frames, torch.cat(given) if given else None)

@@ -1,20 +1,37 @@
 """Batches as a function of the seed and the step alone, so that training can go on from any step."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 from pipeline.seeds import derive_seed
 
 
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows of tokens [N, D] with the class [N] of each behind them, put together only when they are asked for."""
+
+    tokens: Tensor
+    labels: Tensor
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitem__(self, rows: Tensor) -> Tensor:
+        """Return some rows, int64[n, D + 1]."""
+        return torch.cat([self.tokens[rows].long(), self.labels[rows][:, None].long()], dim=1)
+
+
 class Batches:
     """Rows of a data set, in a new random order in each epoch; step s takes the rows at positions s * size onwards."""
 
-    def __init__(self, tokens: Tensor, size: int, seed: int) -> None:
+    def __init__(self, tokens: Tensor | LabelledRows, size: int, seed: int) -> None:
         self._tokens, self._size, self._seed = tokens, size, seed
         self._epoch, self._order = -1, torch.empty(0, dtype=torch.int64)
 
     def at(self, step: int) -> Tensor:
-        """Return the batch of a step, int64[size, D]."""
+        """Return the batch of a step, int64[size, ...]."""
         position, parts, missing = step * self._size, [], self._size
         while missing:
             epoch, start = divmod(position, len(self._tokens))

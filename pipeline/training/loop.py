@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from pipeline.config import Training
 from pipeline.progress import Progress
 from pipeline.seeds import derive_seed
-from pipeline.training.batches import Batches
+from pipeline.training.batches import Batches, LabelledRows
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.errors import Interrupted, TrainingError
 from pipeline.training.interruption import stop_requests
@@ -37,7 +37,7 @@ def fit(
     fabric: Fabric,
     network: nn.Module,
     objective: Objective,
-    train: Tensor,
+    train: Tensor | LabelledRows,
     validation: Tensor,
     training: Training,
     seed: int,
@@ -103,13 +103,14 @@ def fit(
 
 @torch.no_grad()
 def validation_loss(network: nn.Module, objective: Objective, tokens: Tensor, batch: int, seed: int) -> float:
-    """Return the mean loss per token over a data set, with the same times and noise whenever it is called."""
+    """Return the mean loss over a data set, with the same times and noise whenever it is called."""
     network.eval()
-    device, total = next(network.parameters()).device, 0.0
+    device, total, count = next(network.parameters()).device, 0.0, 0
     generator = torch.Generator().manual_seed(derive_seed(seed, "validation"))
     for rows in tokens.split(batch):
-        total += float(objective(network, rows.long().to(device), generator).double().sum())
-    return total / tokens.numel()
+        losses = objective(network, rows.long().to(device), generator)
+        total, count = total + float(losses.double().sum()), count + losses.numel()
+    return total / count
 
 
 def _add_gradients(

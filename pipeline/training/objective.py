@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -44,10 +45,33 @@ class NextTokenObjective:
         return -self.scale * log_prob.gather(-1, x1[..., None]).squeeze(-1)
 
 
-def objective_of(run: Run, data: TokenData) -> Objective:
-    """Return the objective of a run, scaled so that its mean over all positions is that over those without pads."""
+@dataclass(frozen=True)
+class ClassObjective:
+    """Another objective for a network that is told the class of each sequence, or not told it in a share of cases.
+
+    Rows are int64[B, D + 1], with the class in the last column; the class after the last one stands for none.
+    """
+
+    objective: Objective
+    classes: int
+    drop: float
+
+    def __call__(self, network: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:
+        dropped = torch.rand(len(rows), generator=generator).to(rows.device) < self.drop
+        labels = rows[:, -1].masked_fill(dropped, self.classes)
+        return self.objective(partial(network, labels=labels), rows[:, :-1], generator)  # type: ignore[arg-type]
+
+
+def objective_of(run: Run, data: TokenData, conditional: bool = False) -> Objective:
+    """Return the objective of a run, scaled so that its mean over all positions is that over those without pads.
+
+    That of a `conditional` network takes rows with the class behind the tokens.
+    """
     scale = data.length / data.tokens_per_sequence()
+    objective: Objective
     if run.path is None or run.loss is None:
-        return NextTokenObjective(data.vocabulary, scale)
-    loss = LOSSES.bind(run.loss.name, **run.loss.options)
-    return FlowObjective(path_for(run.path, data), loss, run.training.time_end, scale)
+        objective = NextTokenObjective(data.vocabulary, scale)
+    else:
+        loss = LOSSES.bind(run.loss.name, **run.loss.options)
+        objective = FlowObjective(path_for(run.path, data), loss, run.training.time_end, scale)
+    return ClassObjective(objective, data.classes, run.training.class_drop) if conditional else objective

@@ -13,10 +13,11 @@ from pipeline.config import Config, Training
 from pipeline.data.tokens import TokenData
 from pipeline.dependencies import files_of
 from pipeline.devices import check_gpus
-from pipeline.models.saved import Description, new_network, save_network
+from pipeline.models.saved import Description, is_told_classes, new_network, save_network
 from pipeline.plugins import MODELS
 from pipeline.provenance import known_hash, settings_hash, write_provenance
 from pipeline.seeds import derive_seed
+from pipeline.training.batches import LabelledRows
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import Row, fit
 from pipeline.training.objective import objective_of
@@ -47,9 +48,13 @@ def train_run(
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
     seed = derive_seed(chosen.seed, experiment, run)
     description = Description.of(run, chosen, data)
-    objective = objective_of(chosen, data)
     torch.manual_seed(derive_seed(seed, "weights"))
     network = new_network(chosen.model, data)
+    told = is_told_classes(chosen.model)
+    train = LabelledRows(data.train, data.labels["train"]) if told else data.train
+    validation = data.validation
+    if told:
+        validation = LabelledRows(validation, data.labels["validation"])[torch.arange(len(validation))]
 
     fabric = new_fabric(chosen.training, gpus)
     fabric.launch()
@@ -57,9 +62,9 @@ def train_run(
         fitted = fit(
             fabric,
             network,
-            objective,
-            data.train,
-            data.validation,
+            objective_of(chosen, data, conditional=told),
+            train,
+            validation,
             chosen.training,
             seed,
             Checkpoints(checkpoints, fingerprint(description, chosen.training, tokens)),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.crystals.journal import Journal
+from pipeline.journal import Journal
 
 
 def written(folder: Path) -> Path:

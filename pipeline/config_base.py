@@ -1,0 +1,96 @@
+"""What all parts of the configuration are made of: names, choices by name, and what a job asks of the machine."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+REFERENCES = {
+    "images": "held-out images (floor)",
+    "data": "data (ceiling)",
+    "independent": "independent columns (null)",
+    "shuffled": "independent columns, shuffled atoms (null)",
+}
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+
+
+FURTHER_TABLES = ("calibration", "tokenizer", "sweeps", "path")  # and figures, <experiment>_<one of these>
+
+
+def _not_a_further_table(name: str) -> str:
+    for ending in FURTHER_TABLES:
+        if name.endswith(f"_{ending}"):
+            raise ValueError(f"names that end in _{ending} are taken by further tables and figures; choose another")
+    return name
+
+
+def _not_a_reference(name: str) -> str:
+    if name in REFERENCES:
+        raise ValueError("the name is taken by a reference row of the tables; choose another")
+    return name
+
+
+ExperimentName = Annotated[Name, AfterValidator(_not_a_further_table)]
+RunName = Annotated[Name, AfterValidator(_not_a_reference)]
+
+
+class Strict(BaseModel):
+    """The base of every part of the configuration; nothing is converted, nothing is ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Choice(BaseModel):
+    """A named implementation and its options."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    name: str = Field(description="which implementation")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that were given beside the name."""
+        return dict(self.model_extra or {})
+
+
+class DataChoice(Choice):
+    """A data set: a file in `pipeline/data`."""
+
+
+class ModelChoice(Choice):
+    """A network: a file in `pipeline/models`."""
+
+
+class FigureChoice(Choice):
+    """A figure: a file in `pipeline/report/figures`."""
+
+
+class PathChoice(Choice):
+    """A probability path and its options."""
+
+
+class LossChoice(Choice):
+    """A training loss and its options."""
+
+
+class VelocityChoice(Choice):
+    """A velocity and its options."""
+
+
+class StepChoice(Choice):
+    """A kind of sampling step."""
+
+
+def _named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+NameAlone = BeforeValidator(_named)  # lets `loss: cross_entropy` stand for `loss: {name: cross_entropy}`
+
+
+class Resources(Strict):
+    """What one job asks of the machine."""
+
+    gpus: int = Field(0, ge=0, description="GPUs of the job; 0 computes on the CPU")
+    memory_mb: int = Field(2000, ge=1, description="memory limit in megabytes")
+    minutes: int = Field(60, ge=1, description="time limit")

@@ -1,0 +1,84 @@
+"""Images of a class, or of each class in turn, with the network of a finished run."""
+
+from pathlib import Path
+
+import torch
+
+from pipeline.config import Config
+from pipeline.data.tokens import TokenData
+from pipeline.devices import check_gpus
+from pipeline.flow.errors import KinoflowError
+from pipeline.flow.registry import did_you_mean
+from pipeline.images.decoding import Decoder, shown_grid
+from pipeline.images.grids import write_png, write_png_archive
+from pipeline.models.saved import load_network
+from pipeline.progress import Progress
+from pipeline.provenance import write_provenance
+from pipeline.sampling.blocks import draw_tokens, evaluations
+from pipeline.seeds import derive_seed
+
+
+def generate_images(
+    config: Config,
+    experiment: str,
+    run: str,
+    *,
+    tokens: Path,
+    weights: Path,
+    tokenizer: Path | None,
+    label: str | None,
+    count: int,
+    steps: int | None,
+    guidance: float | None,
+    seed: int,
+    gpus: int,
+    output: Path,
+) -> None:
+    """Draw `count` images and write them to a folder, as PNG files in an archive and as a grid."""
+    if count < 1:
+        raise KinoflowError(f"--count {count}: give 1 or more")
+    check_gpus(gpus, "sampling.resources.gpus")
+    chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
+    if chosen.sampling.searched:
+        raise KinoflowError(f"--run {run}: its sampling is found by a search; name {chosen.weights!r} instead")
+    given = {"count": count, "steps": steps, "guidance": guidance}
+    sampling = chosen.sampling.model_copy(update={key: value for key, value in given.items() if value is not None})
+    model = load_network(weights, data, chosen.weights or run)
+    device = torch.device("cuda" if gpus else "cpu")
+    model.network.to(device)
+    told = model.is_told_classes
+    if not told and (label is not None or sampling.guidance != 1):
+        raise KinoflowError(f"--label, --guidance: the network of {run!r} is not told classes; leave them out")
+    labels = torch.arange(count) % data.classes if told else None
+    if label is not None:
+        labels = torch.full((count,), class_number(label, data))
+    decoder, drawn, blocks = Decoder.of(data, tokenizer, device), [], torch.arange(count).split(sampling.block)
+    evaluated = evaluations(model, data, sampling.steps)
+    with Progress("generating", len(blocks) * evaluated) as progress:
+        for number, rows in enumerate(blocks):
+
+            def advance(done: int, total: int, before: int = number * evaluated) -> None:
+                progress.advance(before + done)
+
+            generator = torch.Generator().manual_seed(derive_seed(seed, run, "images", number))
+            kinds = torch.zeros(len(rows), data.length, dtype=torch.int64, device=device)
+            part = None if labels is None else labels[rows]
+            drawn.append(draw_tokens(model, data, sampling, kinds, generator, advance, labels=part).cpu())
+    images = decoder.pictures(torch.cat(drawn))
+    archive, grid = output / "images.zip", output / "grid.png"
+    write_png_archive(archive, images)
+    write_png(grid, shown_grid(images, labels if label is None else None, data.classes))
+    settings = {"run": run, "label": label, "sampling": sampling.model_dump(mode="json")}
+    inputs = [tokens, weights, *([tokenizer] if tokenizer else [])]
+    write_provenance([archive, grid], settings, seed, inputs)
+    print(f"{count} images: {archive}, {grid}")
+
+
+def class_number(label: str, data: TokenData) -> int:
+    """Return the number of a class that is given by its name or number."""
+    names = [str(name) for name in data.record.get("classes", range(data.classes))]
+    if label in names:
+        return names.index(label)
+    if label.isdigit() and int(label) < data.classes:
+        return int(label)
+    raise KinoflowError(f"--label {label!r}: no such class; {did_you_mean(label, names[:50])}")
