@@ -9,6 +9,7 @@ from pathlib import Path
 from pipeline import commands
 from pipeline.cli_arguments import config_file, gpu_count, input_file, of_experiment, of_run, output_file, shard_numbers
 from pipeline.cli_crystals import add_crystal_commands
+from pipeline.cli_images import add_image_commands
 from pipeline.cli_text import add_text_commands
 from pipeline.config import REFERENCES
 from pipeline.flow.errors import KinoflowError
@@ -76,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
     of_run(stage)
     input_file(stage, "--tokens", "tokens from `prepare`")
     input_file(stage, "--weights", "weights from `train`")
+    stage.add_argument("--search", type=Path, help="file from `search`, of a run that takes its sampling from there")
     shard_numbers(stage)
     output_file(stage, "--output", "samples to write (.safetensors)")
     gpu_count(stage)
@@ -93,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
     of_experiment(stage)
     stage.add_argument("--reference", choices=sorted(REFERENCES), required=True, help="which reference")
     input_file(stage, "--tokens", "tokens from `prepare`")
+    stage.add_argument("--images", type=Path, help="images from `prepare-images`, of codes only")
     output_file(stage, "--output", "samples to write (.safetensors)")
 
     stage = add(
@@ -109,6 +112,9 @@ def parser() -> argparse.ArgumentParser:
     stage.add_argument("--described", type=Path, help="table from `describe`, of crystals only")
     stage.add_argument("--structures", type=Path, help="table from `assess`, of crystals only")
     stage.add_argument("--test", type=Path, help="table of the test structures from `describe`, of crystals only")
+    stage.add_argument("--pictures", type=Path, help="pictures from `pictures`, of images only")
+    stage.add_argument("--image-reference", type=Path, help="description from `image-reference`, of images only")
+    stage.add_argument("--classifier", type=Path, help="weights from `train-classifier`, if its features are used")
     output_file(stage, "--output", "scores to write (.json)")
     gpu_count(stage)
 
@@ -132,11 +138,13 @@ def parser() -> argparse.ArgumentParser:
         help_text = f"tables from `{origin}` in the order of the samples, of crystals only"
         stage.add_argument(flag, type=Path, nargs="*", default=[], help=help_text)
     stage.add_argument("--scores", type=Path, nargs="*", default=[], help="scores in the order of the samples")
+    stage.add_argument("--pictures", type=Path, nargs="*", default=[], help="pictures in their order, of images only")
     input_file(stage, "--tokens", "tokens from `prepare`")
     output_file(stage, "--output", "picture to write (.png)")
 
     add_crystal_commands(add)
     add_text_commands(add)
+    add_image_commands(add)
 
     stage = add(
         "fetch",

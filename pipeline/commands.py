@@ -48,6 +48,7 @@ def sample(arguments: Namespace) -> None:
         shards=arguments.shards,
         gpus=arguments.gpus,
         output=arguments.output,
+        search=arguments.search,
     )
 
 
@@ -68,6 +69,7 @@ def reference(arguments: Namespace) -> None:
         arguments.reference,
         tokens=arguments.tokens,
         output=arguments.output,
+        images=arguments.images,
     )
 
 
@@ -77,7 +79,8 @@ def score(arguments: Namespace) -> None:
     evidence = [arguments.structures, arguments.described, arguments.test]
     if any(evidence) and not all(evidence):
         raise KinoflowError("--structures, --described and --test: of crystals, give all three")
-    given = [arguments.weights, arguments.judge_weights, *evidence]
+    of_images = [arguments.pictures, arguments.image_reference, arguments.classifier]
+    given = [arguments.weights, arguments.judge_weights, *evidence, *of_images]
     check_files(arguments.samples, arguments.tokens, *(path for path in given if path))
     score_samples(
         config_of(arguments),
@@ -87,6 +90,9 @@ def score(arguments: Namespace) -> None:
         weights=arguments.weights,
         evidence=evidence if arguments.structures else None,
         judge_weights=arguments.judge_weights,
+        pictures=arguments.pictures,
+        image_reference=arguments.image_reference,
+        classifier=arguments.classifier,
         gpus=arguments.gpus,
         output=arguments.output,
     )
@@ -108,7 +114,8 @@ def table(arguments: Namespace) -> None:
 def figure(arguments: Namespace) -> None:
     from pipeline.report.figure import make_figure
 
-    check_files(arguments.tokens, *arguments.samples, *arguments.structures, *arguments.relaxed, *arguments.scores)
+    tables = [*arguments.structures, *arguments.relaxed, *arguments.scores, *arguments.pictures]
+    check_files(arguments.tokens, *arguments.samples, *tables)
     make_figure(
         config_of(arguments),
         arguments.experiment,
@@ -116,6 +123,7 @@ def figure(arguments: Namespace) -> None:
         structures=arguments.structures,
         relaxed=arguments.relaxed,
         scores=arguments.scores,
+        pictures=arguments.pictures,
         tokens=arguments.tokens,
         output=arguments.output,
     )

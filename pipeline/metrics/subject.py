@@ -17,7 +17,9 @@ class Subject:
     """A run to be scored; a reference has samples but no network.
 
     A run that is `swept` has the network of another run, which is scored there. Metrics that need files from elsewhere
-    find them in `cache`, and a judge that is a run of the experiment its weights in `judge_weights`.
+    find them in `cache`, and a judge that is a run of the experiment its weights in `judge_weights`. Samples of images
+    come with their `pictures`, bytes[N, H, W, C], what is known of the images that they are compared with
+    (`image_reference`), and the weights of the `classifier` that the workflow has trained for that, if it has.
     """
 
     samples: SampleSet
@@ -28,6 +30,9 @@ class Subject:
     swept: bool = False
     cache: Path | None = None
     judge_weights: Path | None = None
+    pictures: torch.Tensor | None = None
+    image_reference: Path | None = None
+    classifier: Path | None = None
     device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
 
     @property

@@ -9,6 +9,7 @@ from pipeline.atomic import replacing
 from pipeline.config import Config
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
+from pipeline.images.pictures import Pictures
 from pipeline.parquet import read_table
 from pipeline.plugins import FIGURES
 from pipeline.provenance import write_provenance
@@ -24,12 +25,13 @@ def make_figure(
     structures: Sequence[Path] = (),
     relaxed: Sequence[Path] = (),
     scores: Sequence[Path] = (),
+    pictures: Sequence[Path] = (),
     tokens: Path,
     output: Path,
 ) -> None:
     """Write the figure of the samples of an experiment's runs and references; those of crystals have tables, too.
 
-    `scores` are given, in the order of the samples, for a figure that shows them.
+    `scores` are given, in the order of the samples, for a figure that shows them, and of images their `pictures`.
     """
     choice = config.experiments[experiment].figure
     if choice is None:
@@ -41,9 +43,12 @@ def make_figure(
     if scores:
         measured = (json.loads(path.read_text(encoding="utf-8"))["metrics"] for path in scores)
         exhibits = [replace(exhibit, scores=found) for exhibit, found in zip(exhibits, measured, strict=True)]
+    if pictures:
+        shown = map(Pictures.load, pictures)
+        exhibits = [replace(exhibit, pictures=found) for exhibit, found in zip(exhibits, shown, strict=True)]
     options = FIGURES.options(choice.name, choice.options)
     drawing = FIGURES.load(choice.name).draw(exhibits, TokenData.load(tokens), options)
     with replacing(output) as temporary:
         drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=options.dpi)
-    inputs = [tokens, *samples, *structures, *relaxed, *scores]
+    inputs = [tokens, *samples, *structures, *relaxed, *scores, *pictures]
     write_provenance([output], {"figure": choice.model_dump()}, config.seed, inputs)

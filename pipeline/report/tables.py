@@ -14,7 +14,8 @@ from pipeline.provenance import write_provenance
 from pipeline.report.markdown import NOT_RUN, markdown_table
 from pipeline.report.paper import rows_of_paper
 
-OURS, PAPER, TOKENS = "ours", "paper", "tokens"
+OURS, PAPER = "ours", "paper"
+ALIKE = ("tokens", "features")  # what figures are per, or by: only figures that have the same are compared
 Row = dict[str, Any]
 
 
@@ -49,13 +50,14 @@ def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
 def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:
     """Return a table of our figures minus the paper's, for the runs that have a row there; nothing without one.
 
-    Perplexities are compared only if they are per token of the same tokenizer.
+    Perplexities are compared only if they are per token of the same tokenizer, Fréchet distances only by the same
+    features.
     """
     pairs = [(row, *found[row["ours"]]) for row in paper if row.get("ours") in found]
     rows = [
         {"run": row["ours"]} | {key: ours[key] - value for key, value in row.items() if key in ours}
         for row, conditions, ours in pairs
-        if row.get(TOKENS) == conditions.get(TOKENS)
+        if all(row.get(key) == conditions.get(key) for key in ALIKE)
     ]
     rows = [row for row in rows if len(row) > 1]
     if not rows:

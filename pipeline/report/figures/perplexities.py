@@ -11,11 +11,11 @@ from pydantic import Field
 from pipeline.config import REFERENCES, Strict
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
+from pipeline.report.axes import plain_numbers
 from pipeline.report.exhibit import Exhibit
 
 if TYPE_CHECKING:  # every command reads the options of figures, few draw one
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 SCORES = True  # it is given the scores of the samples
@@ -59,7 +59,7 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
         _draw_points(axes, points := points_of(runs, key), trained)
         _draw_front(axes, pareto_front([point for point in points if not point.autoregressive]))
         axes.set_xscale("log")
-        _plain_numbers(axes.xaxis)
+        plain_numbers(axes.xaxis)
         axes.set_xlabel(f"perplexity of {key.removeprefix(BOUND)} (bound)", fontsize=8)
     _draw_points(last, points_of(runs, ENTROPY), trained)
     last.set_xlabel("entropy of a sample's tokens, nats", fontsize=8)
@@ -70,7 +70,7 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
         _draw_references(axes, references)
         axes.tick_params(labelsize=SMALL)
     last.set_yscale("log")
-    _plain_numbers(last.yaxis)
+    plain_numbers(last.yaxis)
     figure.axes[0].set_ylabel("generative perplexity", fontsize=8)
     figure.legend(*last.get_legend_handles_labels(), loc="outside right center", fontsize=SMALL, frameon=False)
     return figure
@@ -150,12 +150,3 @@ def _draw_references(axes: Axes, references: dict[str, dict[str, float]]) -> Non
             axes.text(
                 0.01, scores[JUDGED], REFERENCES[run], transform=beside, fontsize=SMALL - 1, color="grey", va="bottom"
             )
-
-
-def _plain_numbers(axis: Axis) -> None:
-    """Have a logarithmic axis say 1, 2, 5, 10, ..."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())

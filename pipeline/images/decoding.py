@@ -1,0 +1,93 @@
+"""Pictures of samples: tokens as images again, by their pixels or by the decoder of a tokenizer."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pipeline.data.tokens import TokenData
+from pipeline.devices import check_gpus
+from pipeline.flow.errors import KinoflowError
+from pipeline.flow.vocabulary import NEVER_DATA
+from pipeline.images.grids import grid_of, write_png
+from pipeline.images.imagedata import to_bytes
+from pipeline.images.pictures import Pictures
+from pipeline.images.rows import first_rows
+from pipeline.images.tokenizer import SavedTokenizer
+from pipeline.progress import Progress
+from pipeline.provenance import write_provenance
+from pipeline.sampling.samples import SampleSet
+
+ROWS, COLUMNS = 8, 8  # of a grid
+MOST_COLUMNS = 10  # if each has a class of its own
+SIDE = 64  # pixels that a picture of a grid has at least
+_AT_ONCE = 256  # pictures that are decoded together
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """From tokens to pictures: the pixels themselves, or what a tokenizer makes of codes."""
+
+    grid: tuple[int, int, int]
+    levels: int
+    tokenizer: SavedTokenizer | None = None
+
+    @classmethod
+    def of(cls, data: TokenData, tokenizer: Path | None, device: torch.device | str = "cpu") -> "Decoder":
+        """Return the decoder of an experiment's tokens; codes need the `tokenizer` that made them."""
+        if data.grid is None:
+            raise KinoflowError(f"data {data.origin.get('name')!r}: these are no images")
+        if (data.embeddings is None) != (tokenizer is None):
+            fix = (
+                "leave --tokenizer out" if data.embeddings is None else "give the tokenizer's weights with --tokenizer"
+            )
+            raise KinoflowError(f"data {data.origin.get('name')!r}: {fix}")
+        levels = int((data.vocabulary.kind_of.values != NEVER_DATA).sum())
+        return cls(data.grid, levels, SavedTokenizer.load(tokenizer, device) if tokenizer else None)
+
+    def pictures(self, tokens: Tensor) -> Tensor:
+        """Return tokens [N, D] as pictures, bytes[N, H, W, C]."""
+        if self.tokenizer is None:
+            return to_bytes(tokens.clamp(max=self.levels - 1).to(torch.uint8).view(-1, *self.grid), self.levels)
+        rows, columns, _ = self.grid
+        parts = tokens.view(-1, rows, columns).split(_AT_ONCE)
+        with Progress("decoding", len(tokens), unit="picture") as progress:
+            decoded = []
+            for part in parts:
+                decoded.append(to_bytes(self.tokenizer.decode(part), self.tokenizer.levels))
+                progress.advance(sum(map(len, decoded)))
+        return torch.cat(decoded)
+
+
+def make_pictures(
+    experiment: str,
+    *,
+    samples: Path,
+    tokens: Path,
+    tokenizer: Path | None,
+    gpus: int,
+    output: Path,
+    grid: Path,
+) -> None:
+    """Write the pictures of a set of samples, and a grid of the first of them, the same class in each column."""
+    check_gpus(gpus, "sampling.resources.gpus")
+    drawn, data = SampleSet.load(samples), TokenData.load(tokens)
+    if drawn.conditions["run"] == "images":  # not made of tokens: held-out images as they are
+        images = drawn.tokens.to(torch.uint8).view(-1, *drawn.conditions["grid"])
+    else:
+        images = Decoder.of(data, tokenizer, "cuda" if gpus else "cpu").pictures(drawn.tokens)
+    Pictures(images, drawn.conditions, drawn.labels).save(output)
+    write_png(grid, shown_grid(images, drawn.labels, data.classes))
+    inputs = [samples, tokens, *([tokenizer] if tokenizer else [])]
+    write_provenance([output, grid], {"experiment": experiment}, drawn.conditions["seed"], inputs)
+
+
+def shown_grid(images: Tensor, labels: Tensor | None, classes: int) -> NDArray[np.uint8]:
+    """Return a grid of the first pictures; those with classes have a column for each of the first few classes."""
+    columns = COLUMNS if labels is None else min(classes, MOST_COLUMNS)
+    rows = first_rows(len(images), labels, columns, ROWS)
+    scale = max(1, SIDE // images.shape[1])
+    return grid_of(images[rows.flatten()], rows.shape[1], scale, gap=scale)

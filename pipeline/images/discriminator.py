@@ -1,0 +1,43 @@
+"""The discriminator: tells patches of images from patches of reconstructions (P. Isola et al., 2017)."""
+
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from pipeline.config import TokenizerLoss
+from pipeline.flow.errors import KinoflowError
+from pipeline.images.vqvae_blocks import group_norm
+
+_MOST = 8  # times as many features as the first layer has
+_SLOPE = 0.2
+
+
+class Discriminator(nn.Sequential):
+    """Convolutions that halve the sides, and two that do not; [B, C, S, S] -> verdicts [B, 1, P, P], > 0: an image.
+
+    Features are normalised within each image, not over the batch: a verdict is on one image alone.
+    """
+
+    def __init__(self, channels: int, width: int, layers: int) -> None:
+        widths = [width * min(2**layer, _MOST) for layer in range(layers + 1)]
+        parts: list[nn.Module] = [nn.Conv2d(channels, width, 4, 2, 1), nn.LeakyReLU(_SLOPE)]
+        for layer, (before, after) in enumerate(pairwise(widths), 1):
+            stride = 2 if layer < layers else 1
+            parts += [nn.Conv2d(before, after, 4, stride, 1, bias=False), group_norm(after), nn.LeakyReLU(_SLOPE)]
+        super().__init__(*parts, nn.Conv2d(widths[-1], 1, 4, 1, 1))
+
+    def verdicts(self, images: Tensor) -> Tensor:
+        """Return the mean verdict on each image [B, C, S, S], [B]."""
+        verdicts: Tensor = self(images)
+        return verdicts.flatten(1).mean(1)
+
+
+def new_discriminator(loss: TokenizerLoss, channels: int, side: int) -> Discriminator | None:
+    """Return the discriminator of images that a loss asks for; None: no adversarial loss."""
+    if not loss.adversarial:
+        return None
+    smallest = 3 * 2**loss.discriminator_layers  # both convolutions that do not halve take a place away
+    if side < smallest:
+        layers = f"tokenizer.loss.discriminator_layers = {loss.discriminator_layers}"
+        raise KinoflowError(f"{layers} needs images of {smallest} pixels, these have {side}; give fewer layers")
+    return Discriminator(channels, loss.discriminator_channels, loss.discriminator_layers)

@@ -1,0 +1,136 @@
+"""The stage that makes tokens of images by a trained tokenizer: their codes.
+
+A code that no training image has is dead: no kind of position holds it, so no sample has it either. Of codes in one
+place only the first is used. Letters in shapes: N images, D = h w codes of one, K codes of F features.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import torch
+from torch import Tensor
+
+from pipeline.config import Config
+from pipeline.data.tokens import TokenData
+from pipeline.devices import check_gpus
+from pipeline.flow.chunks import row_chunks
+from pipeline.flow.errors import KinoflowError
+from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
+from pipeline.images.imagedata import ImageData
+from pipeline.images.tokenizer import SavedTokenizer
+from pipeline.mapping import map_file
+from pipeline.plugins import DATASETS
+from pipeline.progress import Progress
+from pipeline.provenance import write_provenance
+
+_ONE_PLACE = 1e-6  # codes that are nearer to each other are the same
+_SHOWN = 20  # pairs of equal codes in the record
+
+
+def encode_images(config: Config, experiment: str, *, images: Path, weights: Path, output: Path, gpus: int = 0) -> None:
+    """Write the codes of all views of the training images, and of those held out, with their vocabulary."""
+    check_gpus(gpus, "tokenizer.training.resources.gpus")
+    choice, data = config.experiments[experiment].data, ImageData.load(images)
+    options = DATASETS.options(choice.name, choice.options)
+    tokenizer = SavedTokenizer.load(weights, "cuda" if gpus else "cpu")
+    if tokenizer.description.codes != options.codes:
+        trained = f"{weights}: trained for {tokenizer.description.codes} codes"
+        raise KinoflowError(f"{trained}, but experiments.{experiment}.data.codes is {options.codes}; train it again")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    origin = {"name": choice.name} | options.model_dump(mode="json")
+    encoded(tokenizer, data, origin, output.parent).save(output)
+    write_provenance([output], {"data": choice.model_dump()}, config.seed, [images, weights])
+
+
+def encoded(tokenizer: SavedTokenizer, data: ImageData, origin: dict[str, Any], folder: Path) -> TokenData:
+    """Return images as codes; those of the training images are in a file without a name in `folder`."""
+    count, codebook = tokenizer.description.codes, tokenizer.codebook
+    first = first_of_equals(codebook)
+    distinct = first == torch.arange(count)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        train, used = _encode_to(file, _shown(data), tokenizer, distinct)
+    live = used > 0
+    check_live(int(live.sum()), count)
+    validation, test = (
+        torch.cat([tokenizer.encode(part, live).flatten(1) for part, _ in data.parts(split)])
+        for split in ("validation", "test")
+    )
+    kinds = torch.where(live, 0, NEVER_DATA)
+    return TokenData(
+        train=train,
+        validation=validation,
+        test=test,
+        vocabulary=Vocabulary(torch.cat([kinds, torch.tensor([NEVER_DATA])]), mask=count),
+        origin=origin,
+        record=data.record | {"classes": list(data.classes), "codebook": _record(used, first)},
+        embeddings=torch.cat([codebook, torch.zeros(1, codebook.shape[1])]),
+        grid=tokenizer.grid,
+        labels=data.labels | {"train": data.labels["train"].repeat(data.views)},
+        classes=len(data.classes),
+    )
+
+
+def first_of_equals(codebook: Tensor) -> Tensor:
+    """Return for each code [K, F] the first that is in the same place, int64[K]: most often itself."""
+    exact, first = codebook.double(), torch.empty(len(codebook), dtype=torch.int64)  # in float32 too much would cancel
+    squares = exact.square().sum(-1)
+    for part in row_chunks(len(codebook), len(codebook)):
+        distances = squares[part, None] + squares - 2 * exact[part] @ exact.T  # squared
+        first[part] = (distances < _ONE_PLACE**2).int().argmax(-1)
+    return first
+
+
+def check_live(live: int, codes: int) -> None:
+    """Raise if images have become all alike."""
+    if live < 2:
+        raise KinoflowError(
+            f"the codebook has collapsed to {live} of {codes} codes, so that all images are alike: lower "
+            "tokenizer.training.learning_rate, raise tokenizer.loss.commitment or tokenizer.training.batch, and train "
+            "the tokenizer again"
+        )
+
+
+def perplexity(counts: Tensor) -> float:
+    """Return the perplexity of counts [K]: as many codes, used alike, would be as hard to guess."""
+    shares = counts.double() / counts.sum()
+    return float(torch.exp(-torch.xlogy(shares, shares).sum()))
+
+
+def _shown(data: ImageData) -> Iterator[Tensor]:
+    """Yield all views of the training images, and show how far it is."""
+    total, done = data.views * len(data.images["train"]), 0
+    with Progress("encoding", total, unit="image") as progress:
+        for part, _ in data.training_parts():
+            yield part
+            done += len(part)
+            progress.advance(done)
+
+
+def _encode_to(
+    file: IO[bytes], parts: Iterable[Tensor], tokenizer: SavedTokenizer, live: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Write the codes of images to a file; return them, mapped, [N, D], and how often each code occurs, [K]."""
+    dtype = torch.uint16 if len(live) < 2**16 else torch.int32
+    used, size, length = torch.zeros(len(live), dtype=torch.int64), 0, 1
+    for part in parts:
+        codes = tokenizer.encode(part, live).flatten(1)
+        used += torch.bincount(codes.flatten(), minlength=len(live))
+        size, length = size + file.write(codes.to(dtype).numpy().tobytes()), codes.shape[1]
+    file.flush()
+    return torch.frombuffer(map_file(file.fileno(), size), dtype=dtype).view(-1, length), used
+
+
+def _record(used: Tensor, first: Tensor) -> dict[str, Any]:
+    """Return what has become of the codes, as JSON."""
+    pairs = [(code, other) for code, other in enumerate(first.tolist()) if code != other]
+    live = int((used > 0).sum())
+    return {
+        "codes": len(used),
+        "live": live,
+        "dead": len(used) - live - len(pairs),
+        "duplicates": len(pairs),
+        "pairs": pairs[:_SHOWN],
+        "perplexity": perplexity(used),
+    }

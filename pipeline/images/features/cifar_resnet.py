@@ -1,0 +1,62 @@
+"""A residual network (K. He et al., 2016) that tells the classes of CIFAR-10 apart: 64 features of small images.
+
+Figures compare with others by the same network only. It sees 32 pixels a side: other images are resized (bilinear, with
+a filter where they shrink), and grey ones have the same value in all three channels.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from pipeline.config import Strict
+from pipeline.images.features.missing import FeatureError
+
+if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+    import torch
+    from torch import Tensor
+
+    from pipeline.images.extractor import FeatureExtractor
+
+_FILES = {20: "cifar10_resnet/resnet20-12fca82f.th", 56: "cifar10_resnet/resnet56-4bfd9763.th"}
+_SIDE = 32
+_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # what it was trained with: those of ImageNet
+
+
+class Options(Strict):
+    """Which of the networks."""
+
+    depth: Literal[20, 56] = Field(56, description="layers of the network: 20 or 56")
+
+
+def label(options: Options) -> str:
+    """Return what the tables call the features."""
+    return f"CIFAR-10 ResNet-{options.depth}"
+
+
+def files(options: Options) -> list[str]:
+    """Return the names in the catalogue of its files."""
+    return [_FILES[options.depth]]
+
+
+def load(options: Options, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
+    """Return the network from its file in `cache`."""
+    import torch
+
+    from pipeline.images.extractor import FeatureExtractor, in_colour, resized
+    from pipeline.images.resnet import CHANNELS, CLASSES, read_resnet
+
+    path = cache / _FILES[options.depth]
+    if not path.is_file():
+        fix = f"run `python -m pipeline fetch cifar10_resnet --cache {cache}`; or"
+        raise FeatureError("cifar_resnet", f"{path}: no such file; {fix}")
+    network = read_resnet(path, options.depth).to(device)
+    mean, deviation = (torch.tensor(values, device=device)[:, None, None] for values in (_MEAN, _DEVIATION))
+
+    def embed(images: Tensor) -> Tensor:
+        features: Tensor = network((resized(in_colour(images).float(), _SIDE) / 255 - mean) / deviation)
+        return features
+
+    return FeatureExtractor(embed, CHANNELS[-1], device, network.linear, CLASSES)

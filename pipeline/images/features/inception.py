@@ -1,0 +1,109 @@
+"""Inception v3 (C. Szegedy et al., 2016) as the TorchScript file that most Fréchet distances are computed with.
+
+It is called with bytes in three channels, resizes them by itself to 299 pixels and returns 2048 features.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from pipeline.config import Strict
+from pipeline.images.features.missing import FeatureError
+
+if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+    import torch
+    from torch import Tensor
+
+    from pipeline.images.extractor import FeatureExtractor
+
+FILE = "inception/inception-2015-12-05.pt"
+_PROBE = 32  # pixels a side of the image that is tried first
+
+
+class Options(Strict):
+    """Where the network is."""
+
+    path: str | None = Field(
+        None, min_length=1, description="a TorchScript file of the user; null: the published one, which is fetched"
+    )
+
+
+def label(options: Options) -> str:
+    """Return what the tables call the features."""
+    return "Inception v3" if options.path is None else f"TorchScript {Path(options.path).name}"
+
+
+def files(options: Options) -> list[str]:
+    """Return the names in the catalogue of its files."""
+    return [FILE] if options.path is None else []
+
+
+def inputs(options: Options) -> list[Path]:
+    """Return the user's file, if it is one."""
+    return [] if options.path is None else [Path(options.path).expanduser()]
+
+
+def load(options: Options, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
+    """Return the network of the user's file, or of the published one in `cache`, which was checked when fetched."""
+    import torch
+
+    from pipeline.images.extractor import FeatureExtractor, in_colour
+
+    path = _existing(options, cache)
+    network = _script(path, device)
+
+    def embed(images: Tensor) -> Tensor:
+        features: Tensor = network(in_colour(images).contiguous(), return_features=True)
+        return features
+
+    extractor = FeatureExtractor(embed, 0, device)
+    try:
+        probe = extractor.features(torch.zeros(1, _PROBE, _PROBE, 3, dtype=torch.uint8))
+    except RuntimeError as error:  # TorchScript's own, whatever is wrong
+        called = "cannot be called as network(uint8[N, 3, H, W], return_features=True)"
+        raise FeatureError("inception", f"{path}: {called} ({_reason(error)})") from error
+    if probe.dim() != 2:
+        raise FeatureError("inception", f"{path}: gives {list(probe.shape)}, not the features [N, F] of N images")
+    return FeatureExtractor(embed, probe.shape[1], device)
+
+
+def _existing(options: Options, cache: Path) -> Path:
+    from pipeline.data.catalogue import CATALOGUE
+    from pipeline.data.mirror import MIRROR_VARIABLE
+
+    if options.path is not None:
+        path = Path(options.path).expanduser()
+        if not path.is_file():
+            raise FeatureError(f"{{name: inception, path: {options.path}}}", "no such file; give the path of one")
+        return path
+    path = cache / FILE
+    if not path.is_file():
+        addresses = " or ".join(CATALOGUE[FILE].addresses)
+        raise FeatureError(
+            "inception",
+            f"{path}: no such file; run `python -m pipeline fetch inception --cache {cache}`; without a network, "
+            f"download {addresses} elsewhere and put it there, or as {FILE} into the directory data.mirror "
+            f"(or {MIRROR_VARIABLE}); or",
+        )
+    return path
+
+
+def _script(path: Path, device: torch.device) -> Any:
+    import torch
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that TorchScript is old is known: the file is so
+            network = torch.jit.load(str(path), map_location=device)
+    except (RuntimeError, ValueError) as error:
+        raise FeatureError("inception", f"{path}: no TorchScript file ({_reason(error)})") from error
+    return network.eval()
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,125 @@
+"""Prepared images: squares of one size in named splits, with their classes, in one safetensors file.
+
+The file is memory-mapped: a split may be larger than the memory, as long as nobody asks for all of it at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from pipeline.data.tokens import SPLITS
+from pipeline.flow.errors import KinoflowError
+from pipeline.tensors import read_tensors, write_tensors
+
+Augmentation = Literal["none", "flip", "ten_crop"]
+VIEWS: dict[Augmentation, int] = {"none": 1, "flip": 2, "ten_crop": 10}
+_LABELS = "labels/"
+_AT_ONCE = 2**26  # bytes of images that are worked on together
+
+
+@dataclass(frozen=True)
+class ImageData:
+    """Images uint8[N, S, S, C] with values 0, ..., levels - 1 and classes int64[N] for each of the splits.
+
+    Networks see squares of side `crop` <= S. A training image is seen in as many views as its `augmentation` has: as it
+    is, mirrored too, or (`ten_crop`) cropped at the corners and in the middle, each mirrored too.
+    """
+
+    images: dict[str, Tensor]
+    labels: dict[str, Tensor]
+    classes: tuple[str, ...]
+    levels: int
+    crop: int
+    augmentation: Augmentation
+    origin: dict[str, Any]
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for split in SPLITS:
+            images, labels = self.images[split], self.labels[split]
+            if images.dim() != 4 or images.dtype != torch.uint8 or not len(images) or len(images) != len(labels):
+                raise KinoflowError(f"{split}: images uint8[N, S, S, C] with a class each expected; give more data")
+            if images.shape[1] != images.shape[2] or images.shape[1:] != self.images["train"].shape[1:]:
+                raise KinoflowError(f"{split}: {tuple(images.shape[1:])} is no square as in train; give equal squares")
+        if not 1 <= self.crop <= self.images["train"].shape[1]:
+            raise KinoflowError(f"crop {self.crop}: images have a side of {self.images['train'].shape[1]}; crop less")
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Rows, columns and channels of what networks see."""
+        return self.crop, self.crop, self.images["train"].shape[-1]
+
+    @property
+    def views(self) -> int:
+        """How many views of a training image there are."""
+        return VIEWS[self.augmentation]
+
+    def parts(self, split: str, at_once: int = _AT_ONCE) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the images of a split as networks see them, cropped in the middle, and their classes, in parts."""
+        images, labels = self.images[split], self.labels[split]
+        rows = max(1, at_once // images[0].numel())
+        for start in range(0, len(images), rows):
+            yield central(images[start : start + rows], self.crop), labels[start : start + rows]
+
+    def training_parts(self, at_once: int = _AT_ONCE) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield all views of the training images, first all of the first view, and their classes."""
+        images, labels = self.images["train"], self.labels["train"]
+        rows = max(1, at_once // images[0].numel())
+        for number in range(self.views):
+            for start in range(0, len(images), rows):
+                part = images[start : start + rows]
+                yield view(part, self.crop, self.augmentation, number), labels[start : start + rows]
+
+    def save(self, path: Path) -> None:
+        """Write the file."""
+        tensors = dict(self.images) | {_LABELS + split: labels.to(torch.int32) for split, labels in self.labels.items()}
+        description = {
+            "classes": self.classes,
+            "levels": self.levels,
+            "crop": self.crop,
+            "augmentation": self.augmentation,
+            "origin": self.origin,
+            "record": self.record,
+        }
+        write_tensors(path, "images", tensors, description)
+
+    @classmethod
+    def load(cls, path: Path) -> "ImageData":
+        """Read the file."""
+        tensors, description = read_tensors(path, "images")
+        return cls(
+            {split: tensors[split] for split in SPLITS},
+            {split: tensors[_LABELS + split].long() for split in SPLITS},
+            tuple(description["classes"]),
+            description["levels"],
+            description["crop"],
+            description["augmentation"],
+            description["origin"],
+            description["record"],
+        )
+
+
+def view(images: Tensor, crop: int, augmentation: Augmentation, number: int) -> Tensor:
+    """Return one view of images [N, S, S, C] by its number, [N, crop, crop, C]; the first is cropped in the middle."""
+    place, mirrored = divmod(number, 2)
+    if not 0 <= number < VIEWS[augmentation]:
+        raise KinoflowError(f"view {number}: {augmentation!r} has {VIEWS[augmentation]}")
+    far = images.shape[1] - crop
+    corners = ((far // 2, far // 2), (0, 0), (0, far), (far, 0), (far, far))
+    top, left = corners[place]
+    seen = images[:, top : top + crop, left : left + crop]
+    return seen.flip(2) if mirrored else seen
+
+
+def central(images: Tensor, crop: int) -> Tensor:
+    """Return the middle of images [N, S, S, C], [N, crop, crop, C]."""
+    return view(images, crop, "none", 0)
+
+
+def to_bytes(images: Tensor, levels: int) -> Tensor:
+    """Return images with values 0, ..., levels - 1 as bytes 0, ..., 255, which is how they are shown and compared."""
+    return images if levels == 256 else (images.float() * (255 / (levels - 1))).round().to(torch.uint8)

@@ -1,0 +1,67 @@
+"""Precision and recall (T. Kynkäänniemi et al., 2019), density and coverage (M. Naeem et al., 2020) of features.
+
+Each image has a ball around it that reaches to its k-th nearest neighbour in its own set. Letters in shapes: N real
+images, M generated ones, F features. Distances are squared throughout, in float64.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from pipeline.flow.errors import KinoflowError
+
+_AT_ONCE = 2**24  # distances in memory
+_ROUNDING = 1e-12  # of squared lengths: ties are not decided by it, and images of few values have many
+
+
+def neighbour_scores(real: Tensor, generated: Tensor, neighbours: int) -> dict[str, float]:
+    """Return precision, recall, density and coverage of generated features [M, F], given real ones [N, F].
+
+    Precision is the share of generated images in the ball of a real one, recall that of real images in the ball of a
+    generated one. Density is how many balls of real images a generated one is in, divided by k; it may exceed one.
+    Coverage is the share of real images with a generated one in their ball. All depend on N and M.
+    """
+    for name, features in (("reference", real), ("generated", generated)):
+        if len(features) <= neighbours:
+            raise KinoflowError(
+                f"scoring.frechet_distance.neighbours = {neighbours}: there are only {len(features)} {name} images; "
+                "draw more samples or lower it"
+            )
+    centre = real.double().mean(dim=0)
+    real, generated = real.double() - centre, generated.double() - centre  # short vectors: little rounding
+    slack = _ROUNDING * float(torch.cat([real, generated]).square().sum(dim=1).max())
+    real_radii, generated_radii = (radii(features, neighbours) + slack for features in (real, generated))
+    balls = torch.zeros(len(generated))
+    recalled, covered = (torch.zeros(len(real), dtype=torch.bool) for _ in range(2))
+    for rows, distances in _distances(generated, real):
+        in_real = distances <= real_radii
+        balls[rows] = in_real.sum(dim=1).float()
+        covered |= in_real.any(dim=0)
+        recalled |= (distances <= generated_radii[rows, None]).any(dim=0)
+    return {
+        "precision": float((balls > 0).double().mean()),
+        "recall": float(recalled.double().mean()),
+        "density": float(balls.double().mean()) / neighbours,
+        "coverage": float(covered.double().mean()),
+    }
+
+
+def radii(features: Tensor, neighbours: int) -> Tensor:
+    """Return the squared distance of each row of features [N, F] to its k-th nearest other row, [N]."""
+    found = torch.empty(len(features), dtype=features.dtype)
+    for rows, distances in _distances(features, features):
+        numbers = torch.arange(rows.start, rows.stop)
+        distances[torch.arange(len(distances)), numbers] = torch.inf  # a row is not its own neighbour; an equal one is
+        found[rows] = distances.kthvalue(neighbours, dim=1).values
+    return found
+
+
+def _distances(first: Tensor, second: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """Yield the squared distances of some rows of `first` to all of `second`, and which rows these are."""
+    size, lengths = max(1, _AT_ONCE // len(second)), second.square().sum(dim=1)
+    for start in range(0, len(first), size):
+        rows = slice(start, min(start + size, len(first)))
+        part = first[rows]
+        distances = torch.addmm(part.square().sum(dim=1, keepdim=True) + lengths, part, second.T, alpha=-2)
+        yield rows, distances.clamp_(min=0)

@@ -1,0 +1,76 @@
+"""Many pictures from files, decoded by several threads; those that cannot be used are counted, up to a limit."""
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pipeline.images.picture import Framing, ImageError
+from pipeline.images.stack import Stack
+from pipeline.progress import Progress
+
+LISTED = 1000  # rejected files that a record names
+_SHOWN = 3  # rejected files that an error names
+_TOGETHER = 512  # files that are given to the threads at once
+
+
+class PictureReader:
+    """Reads pictures below a folder into squares of one size, and remembers what was rejected and converted."""
+
+    def __init__(self, root: Path, framing: Framing, *, workers: int, allowed: int) -> None:
+        self._root, self._framing, self._workers, self._allowed = root, framing, workers, allowed
+        self._rejected: list[dict[str, str]] = []
+        self._converted: Counter[str] = Counter()
+
+    def read(self, split: str, files: Sequence[tuple[str, int]], cache: Path) -> tuple[Tensor, Tensor]:
+        """Return the images uint8[N, S, S, C] of a split, mapped from a file in `cache`, and their classes [N]."""
+        labels: list[int] = []
+        # Decoding and resizing leave Python's lock to others: threads do, and nothing has to be copied between them.
+        with (
+            Stack(cache) as stack,
+            ThreadPoolExecutor(self._workers) as pool,
+            Progress(f"reading images to {split}", len(files), unit="image") as progress,
+        ):
+            for start in range(0, len(files), _TOGETHER):
+                part = files[start : start + _TOGETHER]
+                for (name, label), (image, note) in zip(part, pool.map(self._outcome, part), strict=True):
+                    if image is None:
+                        self._reject(name, note or "")
+                        continue
+                    stack.add(image)
+                    labels.append(label)
+                    if note:
+                        self._converted[note] += 1
+                progress.advance(start + len(part))
+            return stack.images(), torch.tensor(labels, dtype=torch.int64)
+
+    def record(self) -> dict[str, Any]:
+        """Return what was rejected, and from which modes pictures were converted, as JSON."""
+        return {
+            "converted": dict(sorted(self._converted.items())),
+            "rejected_images": len(self._rejected),
+            "rejected": self._rejected[:LISTED],
+        }
+
+    def _outcome(self, file: tuple[str, int]) -> tuple[NDArray[np.uint8] | None, str | None]:
+        """Return an image and the mode it was converted from, or None and the reason why there is none."""
+        try:
+            return self._framing.read(self._root / file[0])
+        except ImageError as error:
+            return None, str(error)
+
+    def _reject(self, name: str, reason: str) -> None:
+        self._rejected.append({"file": name, "reason": reason})
+        if len(self._rejected) > self._allowed:
+            shown = "; ".join(f"{one['file']}: {one['reason']}" for one in self._rejected[:_SHOWN])
+            count = len(self._rejected)
+            raise ImageError(
+                f"{self._root}: {count} {'picture' if count == 1 else 'pictures'} cannot be used, and {self._allowed} "
+                f"may be rejected ({shown}); mend or remove them, raise `tolerated`, or set `enlarge` if they are small"
+            )

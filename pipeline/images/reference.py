@@ -1,0 +1,119 @@
+"""The images that samples are compared with: the statistics of their features, and some of the features themselves."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pipeline.config import Config
+from pipeline.devices import check_gpus
+from pipeline.flow.errors import KinoflowError
+from pipeline.images.extractor import FeatureExtractor
+from pipeline.images.feature_choice import ChosenFeatures, comparison_options
+from pipeline.images.frechet import Statistics, statistics_of
+from pipeline.images.imagedata import ImageData, to_bytes
+from pipeline.progress import Progress
+from pipeline.provenance import known_hash, write_provenance
+from pipeline.seeds import derive_seed
+from pipeline.tensors import read_tensors, write_tensors
+
+KIND = "image reference"
+
+
+@dataclass(frozen=True)
+class ImageReference:
+    """Statistics of all features, a random choice of features [M, F], and what they are of.
+
+    `features` is the label of the network, `images` the name of the set, `classes` those of the images. Where the
+    network was trained by the workflow, `classifier` is the checksum of its weights.
+    """
+
+    statistics: Statistics
+    neighbours: Tensor
+    features: str
+    images: str
+    classes: tuple[str, ...]
+    classifier: str | None
+
+    def save(self, path: Path) -> None:
+        """Write the file."""
+        tensors = {"mean": self.statistics.mean, "scatter": self.statistics.scatter, "neighbours": self.neighbours}
+        description = {
+            "n": self.statistics.n,
+            "features": self.features,
+            "images": self.images,
+            "classes": self.classes,
+            "classifier": self.classifier,
+        }
+        write_tensors(path, KIND, tensors, description)
+
+    @classmethod
+    def load(cls, path: Path) -> "ImageReference":
+        """Read the file."""
+        tensors, description = read_tensors(path, KIND)
+        return cls(
+            Statistics(description["n"], tensors["mean"], tensors["scatter"]),
+            tensors["neighbours"],
+            description["features"],
+            description["images"],
+            tuple(description["classes"]),
+            description["classifier"],
+        )
+
+
+def describe_reference(
+    config: Config, experiment: str, *, images: Path, classifier: Path | None, output: Path, gpus: int = 0
+) -> None:
+    """Write the statistics of all views of the training images, and the features of a random choice of them.
+
+    `classifier` are the weights of the network that the workflow trains, if the features are its.
+    """
+    options, data = comparison_options(config, experiment), ImageData.load(images)
+    check_gpus(gpus, "scoring_resources.gpus")
+    chosen = ChosenFeatures.of(options.features)
+    device = torch.device("cuda" if gpus else "cpu")
+    extractor = chosen.load(cache=Path(config.data.cache), classifier=classifier, device=device)
+    seed = derive_seed(config.seed, experiment, KIND)
+    statistics, neighbours = described(data, extractor, options.compared, options.batch, seed)
+    if not bool(statistics.scatter.diagonal().any()):
+        raise KinoflowError(f"{images}: the features {chosen.label!r} of all images are the same; choose others")
+    weights = known_hash(classifier) if chosen.trained and classifier is not None else None
+    ImageReference(statistics, neighbours, chosen.label, name_of(data), data.classes, weights).save(output)
+    inputs = [images, *([classifier] if classifier else []), *chosen.inputs]
+    inputs += [Path(config.data.cache) / name for name in chosen.files]
+    settings: dict[str, Any] = {"features": options.features.model_dump(), "compared": options.compared}
+    write_provenance([output], settings, config.seed, inputs)
+
+
+def described(
+    data: ImageData, extractor: FeatureExtractor, compared: int, batch: int, seed: int
+) -> tuple[Statistics, Tensor]:
+    """Return the statistics of all views of the training images, and features of `compared` of them, [M, F]."""
+    total = data.views * len(data.images["train"])
+    generator = torch.Generator().manual_seed(seed)
+    chosen = torch.zeros(total, dtype=torch.bool)
+    chosen[torch.randperm(total, generator=generator)[:compared]] = True
+    kept: list[Tensor] = []
+
+    def batches() -> Iterator[Tensor]:
+        done = 0
+        with Progress("features of the reference", total, unit="image") as progress:
+            for images, _ in data.training_parts():
+                for part in images.split(batch):
+                    features = extractor.features(to_bytes(part, data.levels))
+                    kept.append(features[chosen[done : done + len(part)]])
+                    done += len(part)
+                    progress.advance(done)
+                    yield features
+
+    statistics = statistics_of(batches())
+    return statistics, torch.cat(kept)
+
+
+def name_of(data: ImageData) -> str:
+    """Return what the tables call the reference set."""
+    images = f"{len(data.images['train']):,} images"
+    return f"{data.origin['name']} train, " + (images if data.views == 1 else f"{data.views} views of {images}")

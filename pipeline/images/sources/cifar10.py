@@ -1,0 +1,137 @@
+"""CIFAR-10: 60,000 photographs of 32 x 32 RGB pixels in ten classes, in its own splits.
+
+Its files are either PNGs of one photograph a row, from an npm package, or the archive of its author: the same bytes.
+"""
+
+import json
+import tarfile
+import zlib
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from pipeline.config import Strict
+from pipeline.images.imagedata import ImageData
+from pipeline.images.picture import ImageError, array_of, read_picture
+from pipeline.images.splitting import split_images
+
+PNG_FILES = {
+    "train": tuple(f"cifar10/data_batch_{number}.png" for number in range(1, 6)),
+    "test": ("cifar10/test_batch.png",),
+}
+LABEL_FILES = {"train": "cifar10/train_labels.json", "test": "cifar10/test_labels.json"}
+ARCHIVE = "cifar10_binary/cifar-10-binary.tar.gz"
+MEMBERS = {
+    "train": tuple(f"cifar-10-batches-bin/data_batch_{number}.bin" for number in range(1, 6)),
+    "test": ("cifar-10-batches-bin/test_batch.bin",),
+}
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+_SIDE = 32
+
+
+class Options(Strict):
+    """Which files, how many of them are used, and whether mirrored photographs are trained on, too."""
+
+    files: Literal["npm", "official"] = Field(
+        "npm", description="npm: PNGs from a package; official: the archive of its author (cs.toronto.edu)"
+    )
+    augmentation: Literal["none", "flip"] = Field("flip", description="flip: train on mirrored photographs, too")
+    train: int | None = Field(None, ge=1, description="train on at most so many; null: all that are not held out")
+    validation: int = Field(1000, ge=1, description="held out of the training images for the validation loss")
+    test: int | None = Field(None, ge=1, description="at most so many of the test images; null: all")
+
+
+def levels(options: Options) -> int:
+    """Return how many values a channel can have."""
+    return 256
+
+
+def side(options: Options) -> int:
+    """Return the pixels along a side."""
+    return _SIDE
+
+
+def channels(options: Options) -> int:
+    """Return the numbers of a pixel."""
+    return 3
+
+
+def class_count(options: Options) -> int:
+    """Return how many classes there are."""
+    return len(CLASSES)
+
+
+def files(options: Options) -> list[str]:
+    """Return the names in the catalogue of the files that are read."""
+    if options.files == "official":
+        return [ARCHIVE]
+    return [*PNG_FILES["train"], *PNG_FILES["test"], *LABEL_FILES.values()]
+
+
+def read(options: Options, seed: int, cache: Path) -> ImageData:
+    """Read the photographs, and hold some of the training images out."""
+    sets = read_archive(cache) if options.files == "official" else read_pngs(cache)
+    most = {"train": options.train, "test": options.test}
+    images, labels = split_images(sets, {"validation": options.validation}, most, seed, "cifar10")
+    origin = {"name": "cifar10"} | options.model_dump(mode="json")
+    return ImageData(images, labels, CLASSES, 256, _SIDE, options.augmentation, origin)
+
+
+def read_pngs(cache: Path) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return the images uint8[N, 32, 32, 3] and classes [N] of both splits in their own order, from the PNGs."""
+    sets = {}
+    for split, names in PNG_FILES.items():
+        images = torch.cat([_rows(cache / name) for name in names])
+        sets[split] = images, _labels(cache / LABEL_FILES[split], len(images))
+    return sets
+
+
+def read_archive(cache: Path) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return the same from the archive, where an image is its class, 1024 bytes of red, of green and of blue."""
+    path = cache / ARCHIVE
+    contents = {}
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:  # in one pass: to go back in it is to decompress it again
+                stream = archive.extractfile(member)
+                contents[member.name] = b"" if stream is None else stream.read()
+        rows = {
+            split: np.frombuffer(b"".join(contents[name] for name in names), np.uint8).reshape(-1, 1 + 3 * _SIDE**2)
+            for split, names in MEMBERS.items()
+        }
+    except (OSError, EOFError, KeyError, ValueError, tarfile.TarError, zlib.error) as error:
+        raise ImageError(f"{path}: not CIFAR-10 in binary ({error!r}); fetch `cifar10_binary` again") from error
+    sets = {}
+    for split, table in rows.items():
+        labels = torch.from_numpy(table[:, 0].astype(np.int64))
+        if not len(labels) or int(labels.max()) >= len(CLASSES):
+            raise ImageError(f"{path}: {split} has no images or classes above 9; fetch `cifar10_binary` again")
+        planes = torch.from_numpy(table[:, 1:].copy()).view(-1, 3, _SIDE, _SIDE)
+        sets[split] = planes.permute(0, 2, 3, 1).contiguous(), labels
+    return sets
+
+
+def _rows(file: Path) -> Tensor:
+    """Return the images uint8[N, 32, 32, 3] of a PNG that has the 1024 pixels of one in each row."""
+    try:
+        picture, _ = read_picture(file)
+    except ImageError as error:
+        raise ImageError(f"{file}: {error}; fetch `cifar10` again") from error
+    if picture.width != _SIDE**2:
+        raise ImageError(f"{file}: {picture.width} pixels a row, not {_SIDE**2}; fetch `cifar10` again")
+    return torch.from_numpy(array_of(picture).reshape(-1, _SIDE, _SIDE, 3).copy())
+
+
+def _labels(file: Path, count: int) -> Tensor:
+    """Return the classes [count] of a JSON list."""
+    try:
+        labels = json.loads(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ImageError(f"{file}: cannot be read ({error}); fetch `cifar10` again") from error
+    if not isinstance(labels, list) or len(labels) != count or not set(labels) <= set(range(len(CLASSES))):
+        raise ImageError(f"{file}: not a list of {count:,} classes 0, ..., 9; fetch `cifar10` again")
+    return torch.tensor(labels, dtype=torch.int64)

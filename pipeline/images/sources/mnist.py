@@ -1,0 +1,89 @@
+"""MNIST: 70,000 handwritten digits of 28 x 28 pixels with 256 levels of grey, in its own splits."""
+
+import math
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from pipeline.config import Strict
+from pipeline.images.imagedata import ImageData
+from pipeline.images.picture import ImageError
+from pipeline.images.splitting import split_images
+
+FILES = (
+    "mnist/train-images-idx3-ubyte",
+    "mnist/train-labels-idx1-ubyte",
+    "mnist/t10k-images-idx3-ubyte",
+    "mnist/t10k-labels-idx1-ubyte",
+)
+CLASSES = tuple("0123456789")
+_SIDE = 28
+
+
+class Options(Strict):
+    """Their size, and how many are used."""
+
+    size: Literal[28, 32] = Field(28, description="pixels along a side; 32: with a black border of 2")
+    train: int | None = Field(None, ge=1, description="train on at most so many; null: all that are not held out")
+    validation: int = Field(5000, ge=1, description="held out of the training images for the validation loss")
+    test: int | None = Field(None, ge=1, description="at most so many of the test images; null: all")
+
+
+def levels(options: Options) -> int:
+    """Return how many values a pixel can have."""
+    return 256
+
+
+def side(options: Options) -> int:
+    """Return the pixels along a side."""
+    return options.size
+
+
+def channels(options: Options) -> int:
+    """Return the numbers of a pixel."""
+    return 1
+
+
+def class_count(options: Options) -> int:
+    """Return how many classes there are."""
+    return len(CLASSES)
+
+
+def read(options: Options, seed: int, cache: Path) -> ImageData:
+    """Read the digits, and hold some of the training images out."""
+    sets = {
+        split: _digits(cache / FILES[number], cache / FILES[number + 1], (options.size - _SIDE) // 2)
+        for split, number in (("train", 0), ("test", 2))
+    }
+    most = {"train": options.train, "test": options.test}
+    images, labels = split_images(sets, {"validation": options.validation}, most, seed, "mnist")
+    origin = {"name": "mnist"} | options.model_dump(mode="json")
+    return ImageData(images, labels, CLASSES, 256, options.size, "none", origin)
+
+
+def _digits(image_file: Path, label_file: Path, border: int) -> tuple[Tensor, Tensor]:
+    """Return the images uint8[N, S, S, 1] of a split and their classes [N]."""
+    images, labels = _idx(image_file, 3), _idx(label_file, 1).long()
+    if images.shape[1:] != (_SIDE, _SIDE) or len(images) != len(labels) or (len(labels) and int(labels.max()) > 9):
+        raise ImageError(
+            f"{image_file}, {label_file}: not {_SIDE} x {_SIDE} pixels and a class each; fetch `mnist` again"
+        )
+    return functional.pad(images, (border,) * 4)[..., None], labels
+
+
+def _idx(file: Path, dimensions: int) -> Tensor:
+    """Return the array of an IDX file: two zeros, 8 for bytes, the number of dimensions, each in 4 bytes, the array."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ImageError(f"{file}: cannot be read ({error.strerror}); fetch `mnist`") from error
+    start = 4 + 4 * dimensions
+    shape = np.frombuffer(content[4:start], ">u4").tolist() if len(content) >= start else []
+    if content[:4] != bytes([0, 0, 8, dimensions]) or len(content) != start + math.prod(shape):
+        raise ImageError(f"{file}: is not an IDX file of bytes in {dimensions} dimensions; fetch `mnist` again")
+    return torch.from_numpy(np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy())

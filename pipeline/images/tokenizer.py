@@ -1,0 +1,123 @@
+"""Trained tokenizers of images, in safetensors files that say what they are.
+
+Letters in shapes: N images of side S and C channels, h = w = S / down rows and columns of codes, K codes.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from pydantic import ValidationError
+from safetensors.torch import load_model, save_model
+from torch import Tensor
+from torch.nn import functional
+
+from pipeline.atomic import replacing
+from pipeline.config import Strict, TokenizerNetwork
+from pipeline.flow.errors import KinoflowError
+from pipeline.images.unit_values import from_unit, to_unit
+from pipeline.images.vqvae import VQVAE
+from pipeline.tensors import metadata_of, read_description
+
+_KIND = "tokenizer"
+_AT_ONCE = 2**22  # pixels that are worked on together
+
+
+class Description(Strict):
+    """What a tokenizer is and what it was trained for."""
+
+    experiment: str
+    network: TokenizerNetwork
+    codes: int
+    levels: int
+    side: int
+    channels: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class SavedTokenizer:
+    """A trained VQVAE and its description."""
+
+    vqvae: VQVAE
+    description: Description
+
+    @classmethod
+    def load(cls, path: Path, device: torch.device | str = "cpu") -> "SavedTokenizer":
+        """Read a tokenizer, ready for use on a device."""
+        try:
+            description = Description.model_validate_json(json.dumps(read_description(path, _KIND)))  # lists: tuples
+        except ValidationError as error:
+            raise KinoflowError(f"{path}: a tokenizer of another version of this project; train it again") from error
+        vqvae = VQVAE(description.network, description.codes, description.channels)
+        try:
+            load_model(vqvae, str(path))
+        except RuntimeError as error:
+            raise KinoflowError(f"{path}: the weights do not fit their description; train it again; {error}") from error
+        return cls(vqvae.eval().to(device), description)
+
+    def save(self, path: Path) -> None:
+        """Write the file."""
+        description = self.description.model_dump(mode="json")
+        with replacing(path) as temporary:
+            save_model(self.vqvae, str(temporary), metadata=metadata_of(_KIND, description))
+
+    @property
+    def levels(self) -> int:
+        """How many values a pixel has."""
+        return self.description.levels
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Rows, columns and channels of codes."""
+        side = self.description.side // self.vqvae.down
+        return side, side, 1
+
+    @property
+    def codebook(self) -> Tensor:
+        """The codes, of length one, float[K, code_features]."""
+        return functional.normalize(self.vqvae.quantiser.codebook, dim=-1).cpu()
+
+    @torch.no_grad()
+    def encode(self, images: Tensor, live: Tensor | None = None) -> Tensor:
+        """Return the codes int64[N, h, w] of images uint8[N, S, S, C], only such as are `live`, bool[K]."""
+        self._check(images)
+        chosen = None if live is None else live.to(self._device)
+
+        def encode(part: Tensor) -> Tensor:
+            return self.vqvae.encode(to_unit(part, self.levels), chosen)
+
+        return self._in_parts(images, encode)
+
+    @torch.no_grad()
+    def decode(self, codes: Tensor) -> Tensor:
+        """Return the images uint8[N, S, S, C], with values 0, ..., levels - 1, of codes int64[N, h, w]."""
+        if codes.numel() and not 0 <= int(codes.min()) <= int(codes.max()) < self.description.codes:
+            found = f"{int(codes.min())} to {int(codes.max())}"
+            raise KinoflowError(f"codes: 0 to {self.description.codes - 1} expected, got {found}; a mask is no code")
+        return self._in_parts(codes, lambda part: from_unit(self.vqvae.decode(part.long()), self.levels))
+
+    @property
+    def _device(self) -> torch.device:
+        return self.vqvae.quantiser.codebook.device
+
+    def _in_parts(self, rows: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return rows after a change, on the CPU, worked on some at a time."""
+        at_once = max(1, _AT_ONCE // self.description.side**2)
+        return torch.cat([change(part.to(self._device)).cpu() for part in rows.split(at_once)])
+
+    def _check(self, images: Tensor) -> None:
+        side, channels = self.description.side, self.description.channels
+        if tuple(images.shape[1:]) != (side, side, channels):
+            expected = f"{side} x {side} x {channels}"
+            got = " x ".join(map(str, images.shape[1:]))
+            raise KinoflowError(
+                f"images of {got}: the tokenizer was trained for {expected}; crop them, or train another"
+            )
+
+
+def reconstruct(tokenizer: SavedTokenizer, images: Tensor, live: Tensor | None = None) -> Tensor:
+    """Return images uint8[N, S, S, C] after they were turned into codes, of those that are `live`, and back."""
+    return tokenizer.decode(tokenizer.encode(images, live))

@@ -1,0 +1,139 @@
+"""The stage that trains an experiment's tokenizer: from images to a VQVAE, metrics and the history of the training."""
+
+import hashlib
+from pathlib import Path
+
+import torch
+from lightning_fabric import Fabric
+
+from pipeline.atomic import write_json
+from pipeline.config import Config, Tokenizer, Training
+from pipeline.dependencies import files_of
+from pipeline.devices import check_gpus
+from pipeline.flow.errors import KinoflowError
+from pipeline.images.discriminator import new_discriminator
+from pipeline.images.imagedata import ImageData
+from pipeline.images.perceptual import Lpips
+from pipeline.images.tokenizer import Description, SavedTokenizer
+from pipeline.images.vqgan import VQGAN, TokenizerObjective
+from pipeline.images.vqvae import VQVAE, check_side
+from pipeline.plugins import DATASETS
+from pipeline.provenance import known_hash, settings_hash, write_provenance
+from pipeline.seeds import derive_seed
+from pipeline.training.checkpoint import Checkpoints
+from pipeline.training.loop import fit
+from pipeline.training.tensorboard import TensorBoardLog
+from pipeline.training.train import WITHOUT_EFFECT, write_history
+
+
+def train_tokenizer(
+    config: Config,
+    experiment: str,
+    *,
+    images: Path,
+    checkpoints: Path,
+    gpus: int,
+    weights: Path,
+    metrics: Path,
+    history: Path,
+    events: Path | None = None,
+    cache: Path | None = None,
+) -> None:
+    """Train a tokenizer and write its weights (the moving average), its metrics (JSON) and its history (CSV).
+
+    `events` is the folder for TensorBoard, `cache` that of the files that LPIPS needs; None: the configuration's.
+    """
+    chosen, data = tokenizer_of(config, experiment), ImageData.load(images)
+    seed = derive_seed(config.seed, experiment, "tokenizer")
+    description = describe(config, experiment, data)
+    needed = [(cache or Path(config.data.cache)) / name for name in chosen.loss.files]
+
+    fabric = _new_fabric(chosen.training, gpus)
+    fabric.launch()
+    torch.manual_seed(derive_seed(seed, "weights"))
+    network = new_vqgan(chosen, description, needed)  # it has to know whether several processes train it
+    with TensorBoardLog(events) as log:
+        fitted = fit(
+            fabric,
+            network,
+            TokenizerObjective(data.levels, data.crop, data.augmentation),
+            data.images["train"],
+            data.images["validation"],
+            chosen.training,
+            seed,
+            Checkpoints(checkpoints, fingerprint(description, chosen, data, [images, *needed])),
+            on_checkpoint=lambda rows: write_history(history, rows),
+            on_row=log.write,
+        )
+    if fabric.is_global_zero:
+        averaged = fitted.network
+        assert isinstance(averaged, VQGAN)
+        SavedTokenizer(averaged.vqvae, description).save(weights)
+        write_history(history, fitted.history)
+        last = fitted.history[-1]
+        parameters = {"parameters": sum(parameter.numel() for parameter in averaged.vqvae.parameters())}
+        write_json(metrics, {key: last[key] for key in ("step", "loss", "validation_loss")} | parameters)
+        tokenizer = chosen.model_dump(mode="json", exclude={"training": {"resources"}})
+        settings = {"tokenizer": tokenizer, "codes": description.codes}
+        write_provenance([weights, metrics, history], settings, config.seed, [images, *needed])
+        Checkpoints(checkpoints, "").remove()
+
+
+def tokenizer_of(config: Config, experiment: str) -> Tokenizer:
+    """Return how the images of an experiment become codes."""
+    if (chosen := config.experiments[experiment].tokenizer) is None:
+        raise KinoflowError(f"experiments.{experiment}.tokenizer: there is none; add the block")
+    return chosen
+
+
+def describe(config: Config, experiment: str, data: ImageData) -> Description:
+    """Return the description of the tokenizer of an experiment."""
+    choice, network = config.experiments[experiment].data, tokenizer_of(config, experiment).network
+    options = DATASETS.options(choice.name, choice.options)
+    if not hasattr(options, "codes"):
+        raise KinoflowError(f"experiments.{experiment}.data: {choice.name!r} has no codes; remove the key `tokenizer`")
+    check_side(data.crop, network)
+    return Description(
+        experiment=experiment,
+        network=network,
+        codes=options.codes,
+        levels=data.levels,
+        side=data.crop,
+        channels=data.grid[-1],
+        seed=config.seed,
+    )
+
+
+def new_vqgan(chosen: Tokenizer, description: Description, needed: list[Path]) -> VQGAN:
+    """Return an untrained tokenizer and what it is trained with; `needed` are the files of LPIPS, if any."""
+    loss, network = chosen.loss, description.network
+    places = (description.side // network.down) ** 2 * chosen.training.batch // chosen.training.accumulate
+    return VQGAN(
+        VQVAE(network, description.codes, description.channels, loss.commitment, places),
+        loss,
+        chosen.training.batch,
+        Lpips.load(needed[0], loss.perceptual_network) if needed else None,
+        new_discriminator(loss, description.channels, description.side),
+    )
+
+
+def fingerprint(description: Description, chosen: Tokenizer, data: ImageData, inputs: list[Path]) -> str:
+    """Return a hash of all that decides the weights after a given step: settings, data and code."""
+    settings = description.model_dump(mode="json") | chosen.loss.model_dump(mode="json")
+    settings |= chosen.training.model_dump(mode="json", exclude=WITHOUT_EFFECT)
+    code = hashlib.sha256()
+    for file in files_of("pipeline.images.tokenizer_training"):
+        code.update(file.read_bytes())
+    found = {"inputs": [known_hash(path) for path in inputs], "augmentation": data.augmentation}
+    return settings_hash(settings | found | {"code": code.hexdigest()})
+
+
+def _new_fabric(training: Training, gpus: int) -> Fabric:
+    """Return the devices to train on; the discriminator has no gradients before it begins, which several must know."""
+    check_gpus(gpus, "tokenizer.training.resources.gpus")
+    return Fabric(
+        accelerator="cuda" if gpus else "cpu",
+        devices=gpus or 1,
+        strategy="ddp_find_unused_parameters_true" if gpus > 1 else "auto",
+        precision=training.precision,
+    )
