@@ -45,6 +45,12 @@ CRYSTALS = [name for name, experiment in CONFIG.experiments.items() if experimen
 TEXTS = [
     name for name, chosen in CONFIG.experiments.items() if constant_of(DATASETS.module(chosen.data.name), "TEXT", False)
 ]
+IMAGES = [
+    name
+    for name, chosen in CONFIG.experiments.items()
+    if constant_of(DATASETS.module(chosen.data.name), "IMAGES", False)
+]
+CODES = [name for name in IMAGES if CONFIG.experiments[name].tokenizer]
 RUNS = sorted({run for experiment in CONFIG.experiments.values() for run in experiment.runs})
 NONE = "(?!)"  # matches nothing
 
@@ -53,6 +59,8 @@ wildcard_constraints:
     experiment="|".join(CONFIG.experiments),
     crystals="|".join(CRYSTALS) or NONE,
     text="|".join(TEXTS) or NONE,
+    images="|".join(IMAGES) or NONE,
+    codes="|".join(CODES) or NONE,
     name="|".join([*RUNS, *REFERENCES]),
     run="|".join(RUNS),
     reference="|".join(REFERENCES),
@@ -64,8 +72,10 @@ def final_targets():
     """Return the tables and figures of all experiments, and the samples of text to read."""
     targets = []
     for name, experiment in CONFIG.experiments.items():
-        tables = [name, f"{name}_calibration"] if experiment.crystals else [name]
+        further = {"calibration": CRYSTALS, "tokenizer": CODES, "sweeps": IMAGES}
+        tables = [name, *(f"{name}_{table}" for table, having in further.items() if name in having)]
         targets += [f"{RESULTS}/tables/{table}.{suffix}" for table in tables for suffix in ("csv", "md")]
+        targets += [f"{RESULTS}/figures/{name}_path.png"] if name in IMAGES else []
         targets += [f"{RESULTS}/figures/{name}.png"] if experiment.figure else []
         targets += [f"{RESULTS}/texts/{name}/{run}.txt" for run in names_of(name)] if name in TEXTS else []
     return targets
@@ -76,12 +86,19 @@ def names_of(experiment):
     return [*CONFIG.experiments[experiment].runs, *CONFIG.experiments[experiment].references]
 
 
+def experiment_of(wildcards):
+    """Return the name of the experiment, whatever the rule calls it."""
+    names = [wildcards.get(key) for key in ("experiment", "crystals", "text", "images", "codes")]
+    return next(name for name in names if name)
+
+
 def samples_of(wildcards):
     return [f"{RESULTS}/samples/{wildcards.experiment}/{name}.safetensors" for name in names_of(wildcards.experiment)]
 
 
 def scores_of(wildcards):
-    return [f"{RESULTS}/scores/{wildcards.experiment}/{name}.json" for name in names_of(wildcards.experiment)]
+    experiment = experiment_of(wildcards)
+    return [f"{RESULTS}/scores/{experiment}/{name}.json" for name in names_of(experiment)]
 
 
 def shards_of(wildcards):
@@ -100,12 +117,13 @@ def run_of(wildcards):
 
 def data_files(wildcards):
     """Return the files that an experiment's data set is made from: fetched ones, and the user's own."""
-    choice = CONFIG.experiments[wildcards.experiment].data
+    choice = CONFIG.experiments[experiment_of(wildcards)].data
     data_set = DATASETS.load(choice.name)
     options = DATASETS.options(choice.name, choice.options)
     fetched = [f"{CONFIG.data.cache}/{name}" for name in files_needed(data_set, options)]
     own = data_set.inputs(options) if hasattr(data_set, "inputs") else []
-    return [*fetched, *map(str, own)]
+    # A folder of images that is not there is reported by the job that reads it, with what is expected of it.
+    return [*fetched, *(str(path) for path in own if path.exists() or "IMAGES" not in vars(data_set))]
 
 
 def weights_of(wildcards):
@@ -121,7 +139,7 @@ def metrics_of(experiment):
 
 def judge_files(wildcards):
     """Return the files that the metrics of an experiment need: fetched ones, and the user's own."""
-    metrics = metrics_of(wildcards.experiment)
+    metrics = metrics_of(experiment_of(wildcards))
     own = [str(path) for metric, options in metrics if hasattr(metric, "inputs") for path in metric.inputs(options)]
     return own + [
         f"{CONFIG.data.cache}/{name}" for metric, options in metrics for name in files_needed(metric, options)
@@ -130,9 +148,10 @@ def judge_files(wildcards):
 
 def metric_files(wildcards):
     """Return the same, and the file that says that the judge is there, if it is no run of the experiment."""
-    metrics = [(metric, options) for metric, options in metrics_of(wildcards.experiment) if hasattr(metric, "run_of")]
+    experiment = experiment_of(wildcards)
+    metrics = [(metric, options) for metric, options in metrics_of(experiment) if hasattr(metric, "run_of")]
     outside = any(metric.run_of(options) is None for metric, options in metrics)
-    return judge_files(wildcards) + ([f"{RESULTS}/judges/{wildcards.experiment}.json"] if outside else [])
+    return judge_files(wildcards) + ([f"{RESULTS}/judges/{experiment}.json"] if outside else [])
 
 
 def judge_weights_of(wildcards):
@@ -150,63 +169,3 @@ def figure_scores(wildcards):
     """Return the scores, if the figure shows them."""
     figure = CONFIG.experiments[wildcards.experiment].figure
     return scores_of(wildcards) if constant_of(FIGURES.module(figure.name), "SCORES", False) else []
-
-
-# Of crystals only: tables beside the samples.
-
-
-def relaxed_shards_of(wildcards):
-    shards = CONFIG.experiments[wildcards.crystals].crystals.relaxation.shards
-    folder = f"{RESULTS}/shards/{wildcards.crystals}/{wildcards.name}"
-    return [f"{folder}/relaxed-{shard}-of-{shards}.parquet" for shard in range(shards)]
-
-
-def relaxed_shard_provenance_of(wildcards):
-    return [f"{shard}.provenance.json" for shard in relaxed_shards_of(wildcards)]
-
-
-def tables_of(stage, experiment):
-    """Return the tables that a stage makes of all runs and references, none if they are no crystals."""
-    if experiment not in CRYSTALS:
-        return []
-    return [f"{RESULTS}/{stage}/{experiment}/{name}.parquet" for name in names_of(experiment)]
-
-
-def structures_of(wildcards):
-    return tables_of("structures", wildcards.experiment)
-
-
-def relaxed_of(wildcards):
-    return tables_of("relaxed", wildcards.experiment)
-
-
-def evidence_of(wildcards):
-    """Return the tables by which the crystals of a run or reference are scored."""
-    experiment = wildcards.experiment
-    if experiment not in CRYSTALS:
-        return {}
-    name = wildcards.get("run", wildcards.get("reference"))
-    return {
-        "structures": f"{RESULTS}/structures/{experiment}/{name}.parquet",
-        "described": f"{RESULTS}/described/{experiment}/{name}.parquet",
-        "test": f"{RESULTS}/described_test/{experiment}.parquet",
-    }
-
-
-def evidence_flags(wildcards):
-    return " ".join(f"--{flag} {path}" for flag, path in evidence_of(wildcards).items())
-
-
-def figure_flags(wildcards):
-    flags = {
-        "structures": structures_of(wildcards),
-        "relaxed": relaxed_of(wildcards),
-        "scores": figure_scores(wildcards),
-    }
-    return " ".join([word for flag, paths in flags.items() if paths for word in (f"--{flag}", *paths)])
-
-
-def hull_files(wildcards):
-    entries = CONFIG.experiments[wildcards.crystals].crystals.hull
-    published = constant_of("pipeline.crystals.hull", "FILES", ())
-    return [entries] if entries else [f"{CONFIG.data.cache}/{name}" for name in published]

@@ -2,11 +2,11 @@
 
 
 def prepare_memory(wildcards):
-    return CONFIG.experiments[wildcards.experiment].preparation_resources.memory_mb
+    return CONFIG.experiments[experiment_of(wildcards)].preparation_resources.memory_mb
 
 
 def prepare_minutes(wildcards):
-    return CONFIG.experiments[wildcards.experiment].preparation_resources.minutes
+    return CONFIG.experiments[experiment_of(wildcards)].preparation_resources.minutes
 
 
 def train_gpus(wildcards):
@@ -38,15 +38,15 @@ def describe_workers(wildcards):
 
 
 def score_gpus(wildcards):
-    return CONFIG.experiments[wildcards.experiment].scoring_resources.gpus
+    return CONFIG.experiments[experiment_of(wildcards)].scoring_resources.gpus
 
 
 def score_memory(wildcards):
-    return CONFIG.experiments[wildcards.experiment].scoring_resources.memory_mb
+    return CONFIG.experiments[experiment_of(wildcards)].scoring_resources.memory_mb
 
 
 def score_minutes(wildcards):
-    return CONFIG.experiments[wildcards.experiment].scoring_resources.minutes
+    return CONFIG.experiments[experiment_of(wildcards)].scoring_resources.minutes
 
 
 def sample_gpus(wildcards):
@@ -59,3 +59,19 @@ def sample_memory(wildcards):
 
 def sample_minutes(wildcards):
     return run_of(wildcards).sampling.resources.minutes
+
+
+def tokenizer_gpus(wildcards):
+    return CONFIG.experiments[wildcards.codes].tokenizer.training.resources.gpus
+
+
+def tokenizer_gpu(wildcards):
+    return min(1, tokenizer_gpus(wildcards))
+
+
+def tokenizer_memory(wildcards):
+    return CONFIG.experiments[wildcards.codes].tokenizer.training.resources.memory_mb
+
+
+def tokenizer_minutes(wildcards):
+    return CONFIG.experiments[wildcards.codes].tokenizer.training.resources.minutes

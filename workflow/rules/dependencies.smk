@@ -34,11 +34,39 @@ def reference_settings(wildcards):
 
 
 def score_settings(wildcards):
-    return slices.score_slice(CONFIG, wildcards.experiment)
+    return slices.score_slice(CONFIG, experiment_of(wildcards))
 
 
 def report_settings(wildcards):
     return slices.report_slice(CONFIG, wildcards.experiment)
+
+
+def images_settings(wildcards):
+    return slices.images_slice(CONFIG, wildcards.images)
+
+
+def tokenizer_settings(wildcards):
+    return slices.tokenizer_slice(CONFIG, wildcards.codes)
+
+
+def classifier_settings(wildcards):
+    return slices.classifier_slice(CONFIG, wildcards.images)
+
+
+def features_settings(wildcards):
+    return slices.features_slice(CONFIG, wildcards.images)
+
+
+def search_settings(wildcards):
+    return slices.search_slice(CONFIG, wildcards.experiment, wildcards.run)
+
+
+def paths_settings(wildcards):
+    return slices.paths_slice(CONFIG, wildcards.images)
+
+
+def sweeps_settings(wildcards):
+    return slices.sweeps_slice(CONFIG, wildcards.images)
 
 
 # ... and a part of the code.
@@ -81,6 +109,26 @@ def score_code(wildcards):
     metrics = map(METRICS.module, CONFIG.experiments[wildcards.experiment].scoring)
     chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
     return code("pipeline.metrics.score", *metrics, *chosen)
+
+
+def images_code(wildcards):
+    choice = CONFIG.experiments[wildcards.images].data
+    options = DATASETS.options(choice.name, choice.options)
+    return code("pipeline.images.prepare", *chosen_modules(DATASETS.load(choice.name), options))
+
+
+def pixels_code(wildcards):
+    return code(DATASETS.module(CONFIG.experiments[wildcards.experiment].data.name))
+
+
+def reference_features_code(wildcards):
+    chosen = [name for metric in metrics_of(wildcards.images) for name in chosen_modules(*metric)]
+    return code("pipeline.images.reference", "pipeline.metrics.frechet_distance", *chosen)
+
+
+def search_code(wildcards):
+    chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
+    return code("pipeline.images.search", MODELS.module(run_of(wildcards).model.name), *chosen)
 
 
 def figure_code(wildcards):

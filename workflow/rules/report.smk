@@ -34,6 +34,7 @@ rule figure:
         structures=structures_of,
         relaxed=relaxed_of,
         scores=figure_scores,
+        pictures=pictures_of,
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
         code=figure_code,
     output:

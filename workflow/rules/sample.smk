@@ -8,6 +8,7 @@ rule sample:
     input:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
         weights=weights_of,
+        search=search_of,
         code=sample_code,
     output:
         samples=temp(f"{RESULTS}/shards/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.safetensors"),
@@ -26,10 +27,11 @@ rule sample:
     params:
         config=CONFIG_FILE,
         settings=sample_settings,
+        search=search_flags,
     shell:
         "python -m pipeline sample --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
         "--tokens {input.tokens} --weights {input.weights} --shard {wildcards.shard} --shards {wildcards.shards} "
-        "--gpus {resources.gpu} --output {output.samples} > {log} 2>&1"
+        "{params.search} --gpus {resources.gpu} --output {output.samples} > {log} 2>&1"
 
 
 rule gather:
@@ -50,6 +52,7 @@ rule gather:
 rule reference:
     input:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        images=prepared_images_of,
         code=reference_code,
     output:
         samples=f"{RESULTS}/samples/{{experiment}}/{{reference}}.safetensors",
@@ -60,6 +63,8 @@ rule reference:
     params:
         config=CONFIG_FILE,
         settings=reference_settings,
+        images=prepared_images_flags,
     shell:
         "python -m pipeline reference --config {params.config} --experiment {wildcards.experiment} "
-        "--reference {wildcards.reference} --tokens {input.tokens} --output {output.samples} > {log} 2>&1"
+        "--reference {wildcards.reference} --tokens {input.tokens} {params.images} "
+        "--output {output.samples} > {log} 2>&1"
