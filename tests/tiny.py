@@ -75,6 +75,66 @@ TINY_TEXT: dict[str, Any] = {
 }
 
 
+# Of images: digits that come with scikit-learn, so that no network is needed. A classifier of a few steps gives the
+# features.
+DIGITS: dict[str, Any] = {"name": "digits", "train": 60, "validation": 10, "test": 30}
+TINY_FEATURES: dict[str, Any] = {"name": "classifier", "width": 8, "features": 4, "steps": 4, "batch": 16}
+
+TINY_PIXELS: dict[str, Any] = {
+    "data": {"name": "pixels", "images": DIGITS},
+    "model": {
+        "name": "image_unet",
+        "channels": 8,
+        "depth": 1,
+        "multipliers": [1, 2],
+        "head_channels": 8,
+        "attention": [4],
+        "dropout": 0.0,
+        "conditional": True,
+    },
+    "training": {"steps": 4, "batch": 8, "validate_every": 4, "log_every": 2, "ema": 0.5},
+    "sampling": {"count": 24, "steps": 4, "block": 24},
+    "sweep": [{"runs": ["metric"], "steps": [2]}, {"runs": ["metric"], "velocity": ["campbell"], "guidance": [2.0]}],
+    "search": {"runs": ["metric"], "steps": [2], "corrector": [0, 1], "count": 12},
+    "scoring": {"frechet_distance": {"features": TINY_FEATURES}},
+    "figure": "images",
+    "paper": "fig:cifar10_fid_vs_nfe",
+    "runs": {
+        "mask_cubic": {"path": {"name": "mask", "scheduler": "cubic"}, "loss": "cross_entropy"},
+        "metric": {"path": {"name": "metric", "lp": 2, "a": 1, "c": 3}, "loss": "cross_entropy"},
+    },
+}
+
+TINY_LATENTS: dict[str, Any] = {
+    "data": {"name": "codes", "images": DIGITS, "codes": 16},
+    "tokenizer": {
+        "network": {"channels": 8, "multipliers": [1, 2], "blocks": 1, "latent": 8, "code_features": 4},
+        "loss": {
+            "perceptual": 0,
+            "adversarial": 0.1,
+            "adversarial_from": 2,
+            "discriminator_channels": 4,
+            "discriminator_layers": 1,
+        },
+        "training": {"steps": 6, "batch": 8, "validate_every": 6, "log_every": 2, "ema": 0.5},
+    },
+    "model": {"name": "image_transformer", "width": 16, "depth": 1, "heads": 2, "multiple": 8},
+    "training": {"steps": 4, "batch": 8, "validate_every": 4, "log_every": 2, "ema": 0.5},
+    "sampling": {"count": 24, "steps": 4, "block": 24},
+    "sweep": {"runs": ["ar"], "guidance": [2.0]},
+    "scoring": {"frechet_distance": {"features": TINY_FEATURES}},
+    "figure": "images",
+    "paper": "tab:latent_imagenet",
+    "runs": {
+        "ar": {
+            "path": None,
+            "model": {"name": "image_autoregressive", "width": 16, "depth": 1, "heads": 2, "multiple": 8},
+        },
+        "metric": {"path": {"name": "metric", "lp": 2, "a": 1, "c": 3}, "loss": "cross_entropy"},
+    },
+}
+
+
 def write_rhymes(folder: Path) -> None:
     """Write a folder of twenty short documents."""
     (folder / "rhymes").mkdir()

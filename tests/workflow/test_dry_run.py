@@ -1,63 +1,73 @@
 """What the workflow plans, and that it plans nothing when the configuration is wrong."""
 
-from dataclasses import dataclass
+from collections import Counter
 
 import pytest
-from project import Project
+from project import ROOT, Project
+
+from pipeline.config import Config, Experiment
+from pipeline.config_file import load_config
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How many runs and shards a scale has; text also has runs for each number of steps that is swept."""
+def jobs_of(experiment: Experiment) -> Counter[str]:
+    """Return how many jobs of each rule an experiment takes, but for fetching."""
+    runs, references = list(experiment.runs.values()), len(experiment.references)
+    names = len(runs) + references
+    jobs = Counter(
+        train=sum(not run.weights for run in runs),
+        sample=sum(run.sampling.shards for run in runs),
+        gather=len(runs),
+        reference=references,
+        score=len(runs),
+        score_reference=references,
+        table=1,
+        figure=1,
+    )
+    if experiment.crystals:
+        stages = ("decode", "describe", "gather_relaxed", "assess")
+        jobs.update(dict.fromkeys(stages, names) | {"relax": names * experiment.crystals.relaxation.shards})
+        jobs.update(["prepare_crystals", "describe_test", "hull", "calibrate"])
+    elif "frechet_distance" in experiment.scoring:
+        jobs.update({"pictures": names, "search": sum(run.sampling.searched for run in runs)})
+        jobs.update(["prepare_images", "image_reference", "conditional_path", "sweeps"])
+        jobs.update(["train_tokenizer", "encode", "tokenizer_report"] if experiment.tokenizer else ["prepare_pixels"])
+        jobs.update(["train_classifier"] if experiment.scoring["frechet_distance"]["features"] == "classifier" else [])
+    else:
+        jobs.update(["prepare"])
+    if "generative_perplexity" in experiment.scoring:
+        judge = experiment.scoring["generative_perplexity"]["judge"]
+        jobs.update({"texts": names, "judge": "run" not in judge})
+    return +jobs  # without those that are not planned
 
-    shards: int
-    crystal_runs: int
-    crystal_shards: int
-    relaxation_shards: int
-    text_runs: int  # the autoregressive one included
-    text_shards: int
-    swept: int
-    judges: int
+
+def configuration(scale: str) -> Config:
+    return load_config(ROOT / f"config/{scale}.yaml", choices=False)
+
+
+@pytest.mark.parametrize("scale", ["demo", "small", "paper"])
+def test_every_scale_plans_its_jobs(project: Project, scale: str) -> None:
+    expected = Counter(["all"])
+    for experiment in configuration(scale).experiments.values():
+        expected += jobs_of(experiment)
+    planned = project.planned(scale)
+    fetched = planned.pop("fetch")  # none that is in the cache already
+    assert fetched > 0
+    assert planned == expected | {"total": expected.total() + fetched}
 
 
 @pytest.mark.parametrize(
-    "name, scale",
+    "experiment, networks, samples",
     [
-        ("demo", Scale(1, 4, 1, 1, 5, 1, 1, 0)),
-        ("small", Scale(4, 5, 2, 2, 11, 2, 2, 1)),
-        ("paper", Scale(20, 5, 4, 50, 34, 4, 6, 1)),
+        ("checkerboard", 4, 4),
+        ("materials", 5, 5),
+        ("text", 34, 34 + 33 * 6),  # one is autoregressive: its steps cannot be swept
+        ("pixels", 3, 3 + 3 * 4 + 2 * 5 + 4),  # steps, two velocities of one run at five numbers of steps, searches
+        ("latents", 3, 3 + 3 * 15 + 2 * 4),  # of 16 scales of guidance and 5 numbers of steps each run has one itself
     ],
 )
-def test_every_scale_plans_its_jobs(project: Project, name: str, scale: Scale) -> None:
-    trained, references, names = 4 + scale.crystal_runs + scale.text_runs, 2 + 3 + 2, scale.crystal_runs + 3
-    texts = scale.text_runs + (scale.text_runs - 1) * scale.swept
-    runs = 4 + scale.crystal_runs + texts
-    expected = {
-        "prepare": 2,
-        "prepare_crystals": 1,
-        "train": trained,
-        "sample": 4 * scale.shards + scale.crystal_runs * scale.crystal_shards + texts * scale.text_shards,
-        "gather": runs,
-        "texts": texts + 2,
-        "reference": references,
-        "decode": names,
-        "describe": names,
-        "describe_test": 1,
-        "relax": names * scale.relaxation_shards,
-        "gather_relaxed": names,
-        "hull": 1,
-        "calibrate": 1,
-        "assess": names,
-        "score": runs,
-        "score_reference": references,
-        "table": 3,
-        "figure": 3,
-        "all": 1,
-    } | ({"judge": scale.judges} if scale.judges else {})
-    planned = project.planned(name)
-    fetched = planned.pop("fetch")  # none that is in the cache already
-    assert fetched > 0
-    assert planned == expected | {"total": sum(expected.values()) + fetched}
+def test_the_papers_scale_has_its_networks_and_sweeps(experiment: str, networks: int, samples: int) -> None:
+    runs = configuration("paper").experiments[experiment].runs.values()
+    assert (sum(not run.weights for run in runs), len(runs)) == (networks, samples)
 
 
 def test_an_experiment_without_a_figure_plans_none(project: Project) -> None:

@@ -8,6 +8,8 @@ import yaml
 from dvc.repo import Repo
 from project import ROOT, Project
 
+from pipeline.config import Experiment
+from pipeline.config_file import load_config
 from pipeline.dependencies import files_of
 
 DVC = (sys.executable, "-m", "dvc")
@@ -21,22 +23,36 @@ def repository(project: Project) -> Project:
     return project
 
 
+def of_experiment(name: str, experiment: Experiment) -> set[str]:
+    """Return the stages of an experiment that there is one of for each network, run of a sweep or search, reference."""
+    trained = [run for run, block in experiment.runs.items() if not block.weights]
+    searched = [run for run, block in experiment.runs.items() if block.sampling.searched]
+    items = {
+        "train": trained,
+        "sample": trained,
+        "sweep": [run for run in experiment.runs if run not in trained + searched],
+        "search": searched,
+        "reference": experiment.references,
+    }
+    if experiment.crystals:
+        items |= {"structures": trained, "reference_structures": experiment.references}
+    return {f"{stage}_{name}@{item}" for stage, found in items.items() for item in found}
+
+
 def test_there_is_a_stage_for_every_run_and_stage(repository: Project) -> None:
     result = repository.run(*DVC, "stage", "list", "--name-only")
     assert result.returncode == 0, result.stdout
-    experiments = yaml.safe_load((ROOT / "config/demo.yaml").read_text())["experiments"]
-    board, crystals, text = (list(experiments[name]["runs"]) for name in ("checkerboard", "materials", "text"))
-    references = ["data", "independent", "shuffled"]
-    expected = {f"{stage}@{run}" for stage in ("train", "sample", "score") for run in board}
-    expected |= {f"{stage}@{name}" for stage in ("reference", "score_reference") for name in references[:2]}
-    expected |= {f"{stage}_materials@{run}" for stage in ("train", "sample", "structures") for run in crystals}
-    expected |= {f"{stage}_materials@{name}" for stage in ("reference", "reference_structures") for name in references}
-    expected |= {f"{stage}_materials" for stage in ("fetch", "prepare", "hull", "report")}
-    expected |= {f"{stage}_text@{run}" for stage in ("train", "sample") for run in text}
-    swept = [run for run in text if experiments["text"]["runs"][run]["path"]]
-    expected |= {f"sweep_text@{run}" for run in swept} | {f"reference_text@{name}" for name in references[:2]}
-    expected |= {f"{stage}_text" for stage in ("fetch", "prepare", "report")}
-    assert set(result.stdout.split()) == expected | {"prepare", "report"}
+    experiments = load_config(ROOT / "config/demo.yaml", choices=False).experiments
+    board = experiments.pop("checkerboard")
+    expected = {f"{stage}@{run}" for stage in ("train", "sample", "score") for run in board.runs}
+    expected |= {f"{stage}@{name}" for stage in ("reference", "score_reference") for name in board.references}
+    expected |= {stage for name, experiment in experiments.items() for stage in of_experiment(name, experiment)}
+    expected |= {f"{stage}_images@{name}" for stage in ("prepare", "classify") for name in ("pixels", "latents")}
+    expected |= {f"fetch_{name}" for name in ("materials", "text", "images")}
+    expected |= {f"prepare_{name}" for name in ("materials", "text", "pixels")}
+    expected |= {f"report_{name}" for name in experiments}
+    expected |= {"prepare", "report", "hull_materials", "tokenizer_latents", "encode_latents"}
+    assert set(result.stdout.split()) == expected
 
 
 def test_the_stages_call_rules_for_files_that_the_workflow_makes(repository: Project) -> None:
@@ -52,6 +68,19 @@ def test_the_stages_call_rules_for_files_that_the_workflow_makes(repository: Pro
     assert plan.returncode == 0, plan.stdout
 
 
+IMAGE_NETWORKS = ("pipeline.models.image_transformer", "pipeline.models.image_autoregressive")
+IMAGE_REPORT = (
+    "pipeline.images.decoding",
+    "pipeline.metrics.score",
+    "pipeline.metrics.frechet_distance",
+    "pipeline.images.features.classifier",
+    "pipeline.report.tables",
+    "pipeline.report.sweeps",
+    "pipeline.report.figure",
+    "pipeline.report.figures.images",
+    "pipeline.report.conditional_path",
+)
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
 MODULES = {
     "prepare": ("pipeline.data.prepare", "pipeline.data.checkerboard"),
     "train": ("pipeline.training.train", "pipeline.models.mlp"),
@@ -109,12 +138,39 @@ MODULES = {
         "pipeline.report.figure",
         "pipeline.report.figures.perplexities",
     ),
+    "fetch_images": (),
+    "prepare_images": ("pipeline.images.prepare", "pipeline.images.sources.digits"),
+    "classify_images": (
+        "pipeline.images.train_classifier",
+        "pipeline.images.reference",
+        "pipeline.metrics.frechet_distance",
+        "pipeline.images.features.classifier",
+    ),
+    "prepare_pixels": ("pipeline.data.pixels",),
+    "tokenizer_latents": ("pipeline.images.tokenizer_training",),
+    "encode_latents": ("pipeline.images.encoding",),
+    "train_pixels": ("pipeline.training.train", "pipeline.models.image_unet"),
+    "sample_pixels": ("pipeline.sampling.generate", "pipeline.models.image_unet"),
+    "sweep_pixels": ("pipeline.sampling.generate", "pipeline.models.image_unet"),
+    "search_pixels": (
+        "pipeline.images.search",
+        "pipeline.images.features.classifier",
+        "pipeline.sampling.generate",
+        "pipeline.models.image_unet",
+    ),
+    "reference_pixels": ("pipeline.sampling.references",),
+    "report_pixels": IMAGE_REPORT,
+    "train_latents": ("pipeline.training.train", *IMAGE_NETWORKS),
+    "sample_latents": ("pipeline.sampling.generate", *IMAGE_NETWORKS),
+    "sweep_latents": ("pipeline.sampling.generate", *IMAGE_NETWORKS),
+    "reference_latents": ("pipeline.sampling.references",),
+    "report_latents": (*IMAGE_REPORT, "pipeline.report.tokenizer"),
 }
 
 
-@pytest.mark.parametrize("stage", MODULES)
+@pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_depends_on_all_the_code_that_its_rule_does(stage: str) -> None:
-    block = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"][stage]
+    block = STAGES[stage]
     dependencies = [dependency for dependency in block.get("do", block)["deps"] if dependency.startswith("pipeline")]
     for file in files_of(*MODULES[stage]):
         if file.name == "__init__.py" and len(file.read_text().splitlines()) < 2:

@@ -5,13 +5,14 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 from project import ROOT, Project
-from tiny import TINY, TINY_MATERIALS, TINY_TEXT, write_rhymes, write_salts
+from tiny import TINY, TINY_LATENTS, TINY_MATERIALS, TINY_PIXELS, TINY_TEXT, write_rhymes, write_salts
 
 README = (ROOT / "README.md").read_text()
 COMMANDS = [
@@ -38,10 +39,12 @@ def small_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     masked = {"path": {"name": "mask", "scheduler": "kinetic_optimal"}, "loss": "cross_entropy"}
     crystals = {"materials": TINY_MATERIALS | {"runs": {"mask_ko": masked}}}
     text = {"text": TINY_TEXT | {"data": TINY_TEXT["data"] | {"length": 48}}}
+    metric = {"sweep": [], "search": None, "runs": {"metric": TINY_PIXELS["runs"]["metric"]}}
+    images = {"pixels": TINY_PIXELS | metric, "latents": TINY_LATENTS | metric}
     write_salts(project.folder)
     write_rhymes(project.folder)
     for scale in ("demo", "small", "paper"):
-        experiments = one_run | (crystals | text if scale == "demo" else {})
+        experiments = one_run | (crystals | text | images if scale == "demo" else {})
         content = yaml.safe_dump(TINY | {"scale": scale, "experiments": experiments})
         (project.folder / f"config/{scale}.yaml").write_text(content)
     assert project.run("git", "init", "--quiet").returncode == 0
@@ -89,6 +92,14 @@ def test_text_is_filled_in_around_what_is_given(small_project: Project) -> None:
     assert len(texts) == 2
     assert all(text.startswith("My fellow citizens") and text.endswith("God bless America.") for text in texts)
     assert (small_project.folder / "results/demo/texts/text/mask_ko.txt").exists()
+
+
+def test_images_of_a_class_are_generated(small_project: Project) -> None:
+    """Of what the commands above have left."""
+    with zipfile.ZipFile(small_project.folder / "results/sevens/images.zip") as archive:
+        assert len(archive.namelist()) == 8
+    assert (small_project.folder / "results/path.png").read_bytes().startswith(b"\x89PNG")
+    assert (small_project.folder / "results/demo/tables/latents.csv").exists()
 
 
 def test_every_file_that_the_readme_links_to_exists() -> None:

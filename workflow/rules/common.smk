@@ -1,6 +1,7 @@
 # The configuration, and the functions that rules take their files from.
 import os
 import sys
+from functools import cache
 
 sys.path.insert(0, workflow.basedir)
 

@@ -72,6 +72,7 @@ def sweeps_settings(wildcards):
 # ... and a part of the code.
 
 
+@cache  # a workflow asks for each of its jobs
 def code(*modules):
     return [os.path.relpath(file) for file in files_of(*modules)]
 
@@ -121,9 +122,14 @@ def pixels_code(wildcards):
     return code(DATASETS.module(CONFIG.experiments[wildcards.experiment].data.name))
 
 
-def reference_features_code(wildcards):
-    chosen = [name for metric in metrics_of(wildcards.images) for name in chosen_modules(*metric)]
+def comparison_code(wildcards):
+    """Return the code by which images are compared, with the features that were chosen."""
+    chosen = [name for metric in metrics_of(experiment_of(wildcards)) for name in chosen_modules(*metric)]
     return code("pipeline.images.reference", "pipeline.metrics.frechet_distance", *chosen)
+
+
+def tokenizer_report_code(wildcards):
+    return code("pipeline.report.tokenizer") + comparison_code(wildcards)
 
 
 def search_code(wildcards):

@@ -39,7 +39,7 @@ rule image_reference:
         images=f"{RESULTS}/images/{{images}}.safetensors",
         classifier=classifier_of,
         files=metric_files,
-        code=reference_features_code,
+        code=comparison_code,
     output:
         f"{RESULTS}/image_references/{{images}}.safetensors",
     log:

@@ -113,7 +113,7 @@ rule tokenizer_report:
         reference=f"{RESULTS}/image_references/{{codes}}.safetensors",
         classifier=classifier_of,
         files=metric_files,
-        code=code("pipeline.report.tokenizer"),
+        code=tokenizer_report_code,
     output:
         csv=report(
             f"{RESULTS}/tables/{{codes}}_tokenizer.csv",
