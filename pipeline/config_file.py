@@ -176,8 +176,11 @@ def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> 
 
 
 def _word(value: Any) -> str:
-    """Return a value, or the name of a choice, as a part of a run's name."""
-    return re.sub("[^0-9A-Za-z]", "_", str(value.get("name") if isinstance(value, dict) else value))
+    """Return a value, or the name of a choice and its options, as a part of a run's name."""
+    if isinstance(value, dict):
+        options = [part for key, inner in value.items() if key != "name" for part in (key, _word(inner))]
+        return "_".join([str(value.get("name")), *options])
+    return re.sub("[^0-9A-Za-z]", "_", str(value))
 
 
 def _with_weights(run: Any, runs: dict[str, Any]) -> Any:

@@ -22,6 +22,7 @@ PLUMBING = {
     "pipeline.plugins",
     "pipeline.progress",
     "pipeline.provenance",
+    "pipeline.slices",
 }
 # Packages that import every module of their folder by themselves.
 WHOLE_FOLDERS = {"pipeline.flow.paths"}

@@ -33,9 +33,10 @@ def test_a_sweep_of_several_values_makes_all_combinations_for_the_runs_that_it_n
 ) -> None:
     sweep = {"runs": ["metric"], "steps": [2, 8], "velocity": ["campbell", {"name": "power", "alpha": 3.0}]}
     runs = load_config(tiny_file(changed(sweep=sweep))).experiments["checkerboard"].runs
-    swept = {f"metric_steps_{steps}_velocity_{name}" for steps in (2, 8) for name in ("campbell", "power")}
+    names = ("campbell", "power_alpha_3_0")
+    swept = {f"metric_steps_{steps}_velocity_{name}" for steps in (2, 8) for name in names}
     assert set(runs) == {"mask_linear", "metric", *swept}
-    one = runs["metric_steps_8_velocity_power"].sampling
+    one = runs["metric_steps_8_velocity_power_alpha_3_0"].sampling
     assert (one.steps, one.velocity.name, one.velocity.options) == (8, "power", {"alpha": 3.0})
 
 

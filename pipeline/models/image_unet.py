@@ -27,7 +27,9 @@ class Options(Strict):
     channels: int = Field(96, ge=8, multiple_of=8, description="features of each token, and the unit of widths")
     depth: int = Field(5, ge=1, description="residual blocks of each level, on the way down and on the way up")
     multipliers: tuple[PositiveInt, ...] = Field(
-        (3, 4, 4), min_length=1, description="width of each level in units of channels; each but the first halves the side"
+        (3, 4, 4),
+        min_length=1,
+        description="width of each level in units of channels; each but the first halves the side",
     )
     head_channels: int = Field(64, ge=1, description="features of an attention head; divides widths with attention")
     attention: tuple[PositiveInt, ...] = Field(

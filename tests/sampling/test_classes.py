@@ -111,7 +111,7 @@ def test_classes_and_samples_do_not_depend_on_the_shards(
 
 
 def test_a_network_that_is_not_told_classes_has_no_labels(tmp_path: Path) -> None:
-    config = image_config(tmp_path, model={"conditional": False})
+    config = image_config(tmp_path, model={"conditional": False}, sweep=[])
     model = write_model(config, "pixels", "metric", DATA, tmp_path / "weights")
     assert labels_of(model, DATA, range(4)) is None
     assert drawn(model, 1.0, labels=None).shape == KINDS.shape
