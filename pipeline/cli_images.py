@@ -170,6 +170,18 @@ def _add_generation(add: Add) -> None:
     output_file(stage, "--output", "folder to write images.zip and grid.png to")
     gpu_count(stage)
 
+    stage = add(
+        "evaluate-images",
+        commands.evaluate_images,
+        "compare anybody's images with the training images of an experiment",
+        "Reads pictures, and what the scale's results have of the experiment; writes and prints the distance.",
+    )
+    config_file(stage)
+    stage.add_argument("pictures", type=Path, help="folder or zip file of pictures of one size")
+    stage.add_argument("--experiment", default="latents", help="name of the experiment (default: %(default)s)")
+    output_file(stage, "--output", "scores to write (.json)")
+    gpu_count(stage)
+
 
 def _trained(stage: argparse.ArgumentParser) -> None:
     output_file(stage, "--checkpoints", "folder of checkpoints, emptied when training is finished")

@@ -157,6 +157,26 @@ def sweeps(arguments: Namespace) -> None:
     )
 
 
+def evaluate_images(arguments: Namespace) -> None:
+    from pipeline.images.evaluate import evaluate_images
+
+    config = config_of(arguments)
+    folder, file = results_folder(config), f"{arguments.experiment}.safetensors"
+    images, reference = folder / "images" / file, folder / "image_references" / file
+    check_files(images, reference)
+    classifier = folder / "classifiers" / file
+    evaluate_images(
+        config,
+        arguments.experiment,
+        pictures=arguments.pictures,
+        images=images,
+        image_reference=reference,
+        classifier=classifier if classifier.is_file() else None,
+        gpus=arguments.gpus,
+        output=arguments.output,
+    )
+
+
 def generate_images(arguments: Namespace) -> None:
     from pipeline.sampling.images import generate_images
 

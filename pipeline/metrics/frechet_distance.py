@@ -44,7 +44,23 @@ class Options(Strict):
 
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
-    """Return the Fréchet distance of all samples from all training images, its error, and how their features mix.
+    """Return the Fréchet distance of all samples from all training images, its error, and how their features mix."""
+    reference = checked_reference(subject.image_reference, subject.classifier, options)
+    extractor = ChosenFeatures.of(options.features).load(
+        cache=subject.cache or Path(Fetching().cache), classifier=subject.classifier, device=subject.device
+    )
+    return compared(_pictures(subject), subject.samples.labels, reference, extractor, options, subject.seed)
+
+
+def compared(
+    pictures: Tensor,
+    labels: Tensor | None,
+    reference: ImageReference,
+    extractor: FeatureExtractor,
+    options: Options,
+    seed: int,
+) -> dict[str, float]:
+    """Return the same of pictures uint8[N, H, W, C] that were to be of the classes `labels` [N], if any were asked for.
 
     Figures of different features, reference sets or numbers of samples do not compare. The distance is too large at
     finite n (see :mod:`pipeline.images.frechet`), above all with fewer samples than features. Precision, recall,
@@ -55,15 +71,10 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
     from pipeline.images.neighbours import neighbour_scores
 
-    pictures, reference = _pictures(subject), _reference(subject, options)
-    extractor = ChosenFeatures.of(options.features).load(
-        cache=subject.cache or Path(Fetching().cache), classifier=subject.classifier, device=subject.device
-    )
     # In a random order: the samples may be sorted by class.
-    generator = torch.Generator().manual_seed(derive_seed(subject.seed, "frechet_distance"))
+    generator = torch.Generator().manual_seed(derive_seed(seed, "frechet_distance"))
     order = torch.randperm(len(pictures), generator=generator)
     features = _features(extractor, pictures, order, options.batch)
-    labels = subject.samples.labels
     return {
         **_distance(features, reference),
         **neighbour_scores(reference.neighbours[: options.compared], features[: options.compared], options.neighbours),
@@ -73,7 +84,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
 def conditions(subject: Subject, options: Options) -> dict[str, str]:
     """Return the features and the reference set."""
-    reference = _reference(subject, options)
+    reference = checked_reference(subject.image_reference, subject.classifier, options)
     return {"features": reference.features, "reference set": reference.images}
 
 
@@ -106,19 +117,19 @@ def _pictures(subject: Subject) -> Tensor:
     return subject.pictures
 
 
-def _reference(subject: Subject, options: Options) -> ImageReference:
-    """Return the reference, which must be by the features that were chosen."""
+def checked_reference(path: Path | None, classifier: Path | None, options: Options) -> ImageReference:
+    """Return the reference, which must be by the features that were chosen, and by this classifier if it gives them."""
     from pipeline.images.reference import ImageReference
     from pipeline.provenance import known_hash
 
-    path, chosen = subject.image_reference, ChosenFeatures.of(options.features)
+    chosen = ChosenFeatures.of(options.features)
     if path is None:
         raise KinoflowError("frechet_distance: there is no reference to compare with; describe it, and give the file")
     reference = ImageReference.load(path)
     if reference.features != chosen.label:
         raise KinoflowError(f"{path}: has features of {reference.features!r}, not of {chosen.label!r}; {_AGAIN}")
-    if chosen.trained and subject.classifier is not None and known_hash(subject.classifier) != reference.classifier:
-        raise KinoflowError(f"{path}: made with another classifier than {subject.classifier}; {_AGAIN}")
+    if chosen.trained and classifier is not None and known_hash(classifier) != reference.classifier:
+        raise KinoflowError(f"{path}: made with another classifier than {classifier}; {_AGAIN}")
     return reference
 
 

@@ -98,6 +98,9 @@ def test_images_of_a_class_are_generated(small_project: Project) -> None:
     """Of what the commands above have left."""
     with zipfile.ZipFile(small_project.folder / "results/sevens/images.zip") as archive:
         assert len(archive.namelist()) == 8
+    scores = json.loads((small_project.folder / "results/sevens/scores.json").read_text())
+    assert scores["conditions"]["n"] == 8
+    assert scores["metrics"]["frechet_distance"] > 0
     assert (small_project.folder / "results/path.png").read_bytes().startswith(b"\x89PNG")
     assert (small_project.folder / "results/demo/tables/latents.csv").exists()
 
