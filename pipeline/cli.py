@@ -95,7 +95,6 @@ def parser() -> argparse.ArgumentParser:
     of_experiment(stage)
     stage.add_argument("--reference", choices=sorted(REFERENCES), required=True, help="which reference")
     input_file(stage, "--tokens", "tokens from `prepare`")
-    stage.add_argument("--images", type=Path, help="images from `prepare-images`, of codes only")
     output_file(stage, "--output", "samples to write (.safetensors)")
 
     stage = add(

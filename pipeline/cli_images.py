@@ -107,6 +107,7 @@ def _add_comparison(add: Add) -> None:
     input_file(stage, "--samples", "samples from `sample`, `gather` or `reference`")
     input_file(stage, "--tokens", "tokens from `prepare-pixels` or `encode`")
     _tokenizer(stage)
+    stage.add_argument("--images", type=Path, help="images from `prepare-images`, for the reference `images` only")
     output_file(stage, "--output", "pictures to write (.safetensors)")
     output_file(stage, "--grid", "grid to write (.png)")
     gpu_count(stage)

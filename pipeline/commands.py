@@ -69,7 +69,6 @@ def reference(arguments: Namespace) -> None:
         arguments.reference,
         tokens=arguments.tokens,
         output=arguments.output,
-        images=arguments.images,
     )
 
 

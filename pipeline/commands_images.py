@@ -106,6 +106,7 @@ def pictures(arguments: Namespace) -> None:
         samples=arguments.samples,
         tokens=arguments.tokens,
         tokenizer=arguments.tokenizer,
+        images=arguments.images,
         gpus=arguments.gpus,
         output=arguments.output,
         grid=arguments.grid,

@@ -14,13 +14,13 @@ REFERENCES = {
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 
-FURTHER_TABLES = ("calibration", "tokenizer", "sweeps", "path")  # and figures, <experiment>_<one of these>
+FURTHER_FILES = ("calibration", "tokenizer", "classifier", "sweeps", "path")  # <experiment>_<one of these>
 
 
-def _not_a_further_table(name: str) -> str:
-    for ending in FURTHER_TABLES:
+def _not_a_further_file(name: str) -> str:
+    for ending in FURTHER_FILES:
         if name.endswith(f"_{ending}"):
-            raise ValueError(f"names that end in _{ending} are taken by further tables and figures; choose another")
+            raise ValueError(f"names that end in _{ending} are taken by further files of an experiment; choose another")
     return name
 
 
@@ -30,7 +30,7 @@ def _not_a_reference(name: str) -> str:
     return name
 
 
-ExperimentName = Annotated[Name, AfterValidator(_not_a_further_table)]
+ExperimentName = Annotated[Name, AfterValidator(_not_a_further_file)]
 RunName = Annotated[Name, AfterValidator(_not_a_reference)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from pipeline.atomic import write_text
-from pipeline.config import Config
+from pipeline.config import Config, Sampling
 from pipeline.config_problems import ConfigError, Problem, problems_of, without_repetitions
 
 SHARED = ("model", "training", "sampling")  # what a run takes from its experiment
@@ -158,9 +158,13 @@ def _searched(experiment: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has(run: Mapping[str, Any], sampling: dict[str, Any]) -> bool:
-    """Return whether a run, merged into its experiment, is sampled with these values."""
-    own = run.get("sampling")
-    return isinstance(own, dict) and all(own.get(key) == value for key, value in sampling.items())
+    """Return whether a run, merged into its experiment, is sampled with these values, by default or not."""
+    own = Sampling().model_dump() | (run["sampling"] if isinstance(run.get("sampling"), dict) else {})
+    return all(_named(own.get(key)) == _named(value) for key, value in sampling.items())
+
+
+def _named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
 
 
 def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> list[str]:

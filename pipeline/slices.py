@@ -13,7 +13,8 @@ from pipeline.config import Config, Run
 
 def prepare_slice(config: Config, experiment: str) -> str:
     """Return what the tokens of an experiment depend on."""
-    return _text(seed=config.seed, data=config.experiments[experiment].data.model_dump(mode="json"))
+    data = config.experiments[experiment].data.model_dump(mode="json")
+    return _text(seed=config.seed, data=data | ({"images": _images(data["images"])} if "images" in data else {}))
 
 
 def train_slice(config: Config, experiment: str, run: str) -> str:
@@ -70,7 +71,7 @@ def score_slice(config: Config, experiment: str) -> str:
 
 def images_slice(config: Config, experiment: str) -> str:
     """Return what the images of an experiment depend on."""
-    return _text(seed=config.seed, images=config.experiments[experiment].data.options["images"])
+    return _text(seed=config.seed, images=_images(config.experiments[experiment].data.options["images"]))
 
 
 def tokenizer_slice(config: Config, experiment: str) -> str:
@@ -129,6 +130,11 @@ def report_slice(config: Config, experiment: str) -> str:
 def _comparison(config: Config, experiment: str) -> dict[str, Any]:
     """Return how images are compared, as far as it is said."""
     return config.experiments[experiment].scoring.get("frechet_distance", {})
+
+
+def _images(choice: Any) -> Any:
+    """Return a set of images without how many threads read it."""
+    return {key: value for key, value in choice.items() if key != "workers"} if isinstance(choice, dict) else choice
 
 
 def _run(config: Config, experiment: str, run: str) -> Run:

@@ -176,8 +176,8 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "sorted jump: scale of Campbell's rates": (
         METRIC,
         "sorted_jumps.py",
-        "torch.exp(-state.log_prob[which, z]",
-        "torch.exp(state.log_prob[which, z]",
+        "torch.exp(from_z) * there",
+        "torch.exp(-from_z) * there",
     ),
     "hub jump: rate to x1": (
         METRIC,

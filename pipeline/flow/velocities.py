@@ -50,11 +50,14 @@ def campbell(state: State, z: Tensor, x1: Tensor) -> Tensor:
     """Net rates for tau = 1 on the support S.
 
     n(x, z) = (dp(x) - dp(z)) / (|S| p(z)) on S (eq:Campbell_flux, which prints |T| where its derivation has |S|).
-    Not safe: the rate grows without bound as p(z) -> 0.
+    Not safe: the rate grows without bound as p(z) -> 0. Ratios dp(x) / p(z) are taken in logarithms, because late on a
+    path both underflow.
     """
     support = state.support.double()
     share = support / support.sum(-1, keepdim=True)
-    return _rank_one(state, z, share, at(share, z) * inverse_mass(state, z))
+    ratio = torch.exp((state.log_prob - at(state.log_prob, z)).clamp(max=LARGEST_LOG_RATE)) * state.log_prob_dot
+    gained = torch.where(state.log_prob > -torch.inf, ratio, state.prob_dot * inverse_mass(state, z))
+    return _out_of(z, state, at(share, z) * gained - share * at(state.log_prob_dot, z))
 
 
 @VELOCITIES.register("power")

@@ -13,7 +13,7 @@ from pipeline.devices import check_gpus
 from pipeline.flow.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA
 from pipeline.images.grids import grid_of, write_png
-from pipeline.images.imagedata import to_bytes
+from pipeline.images.imagedata import ImageData, central, to_bytes
 from pipeline.images.pictures import Pictures
 from pipeline.images.rows import first_rows
 from pipeline.images.tokenizer import SavedTokenizer
@@ -68,21 +68,33 @@ def make_pictures(
     samples: Path,
     tokens: Path,
     tokenizer: Path | None,
+    images: Path | None = None,
     gpus: int,
     output: Path,
     grid: Path,
 ) -> None:
-    """Write the pictures of a set of samples, and a grid of the first of them, the same class in each column."""
+    """Write the pictures of a set of samples, and a grid of the first of them, the same class in each column.
+
+    The reference `images` are held-out ones of the prepared `images`, as they are.
+    """
     check_gpus(gpus, "sampling.resources.gpus")
     drawn, data = SampleSet.load(samples), TokenData.load(tokens)
-    if drawn.conditions["run"] == "images":  # not made of tokens: held-out images as they are
-        images = drawn.tokens.to(torch.uint8).view(-1, *drawn.conditions["grid"])
+    if drawn.conditions["run"] == "images":
+        pictures = held_out_images(images, len(drawn.tokens))
     else:
-        images = Decoder.of(data, tokenizer, "cuda" if gpus else "cpu").pictures(drawn.tokens)
-    Pictures(images, drawn.conditions, drawn.labels).save(output)
-    write_png(grid, shown_grid(images, drawn.labels, data.classes))
-    inputs = [samples, tokens, *([tokenizer] if tokenizer else [])]
+        pictures = Decoder.of(data, tokenizer, "cuda" if gpus else "cpu").pictures(drawn.tokens)
+    Pictures(pictures, drawn.conditions, drawn.labels).save(output)
+    write_png(grid, shown_grid(pictures, drawn.labels, data.classes))
+    inputs = [samples, tokens, *(path for path in (tokenizer, images) if path)]
     write_provenance([output, grid], {"experiment": experiment}, drawn.conditions["seed"], inputs)
+
+
+def held_out_images(images: Path | None, count: int) -> Tensor:
+    """Return the first images of the test split, bytes[N, H, W, C]."""
+    if images is None:
+        raise KinoflowError("the reference `images` shows prepared images; give them with --images")
+    prepared = ImageData.load(images)
+    return to_bytes(central(prepared.images["test"][:count], prepared.crop), prepared.levels)
 
 
 def shown_grid(images: Tensor, labels: Tensor | None, classes: int) -> NDArray[np.uint8]:

@@ -25,7 +25,9 @@ from pipeline.plugins import DATASETS
 from pipeline.progress import Progress
 from pipeline.provenance import write_provenance
 
-_ONE_PLACE = 1e-6  # codes that are nearer to each other are the same
+# Codes that are nearer to each other than this share of the median distance between neighbours, or this distance, are
+# the same: a metric path, which goes by a power of the distance, could not tell them apart.
+_NEAR, _ONE_PLACE = 1e-2, 1e-6
 _SHOWN = 20  # pairs of equal codes in the record
 
 
@@ -73,13 +75,23 @@ def encoded(tokenizer: SavedTokenizer, data: ImageData, origin: dict[str, Any], 
 
 
 def first_of_equals(codebook: Tensor) -> Tensor:
-    """Return for each code [K, F] the first that is in the same place, int64[K]: most often itself."""
-    exact, first = codebook.double(), torch.empty(len(codebook), dtype=torch.int64)  # in float32 too much would cancel
-    squares = exact.square().sum(-1)
-    for part in row_chunks(len(codebook), len(codebook)):
-        distances = squares[part, None] + squares - 2 * exact[part] @ exact.T  # squared
-        first[part] = (distances < _ONE_PLACE**2).int().argmax(-1)
+    """Return for each code [K, F] the first that is in the same place, or as good as that, int64[K]: mostly itself."""
+    codes, first = codebook.double(), torch.arange(len(codebook))
+    nearest = torch.cat([_distances(codes, part).amin(-1) for part in row_chunks(len(codes), len(codes))])
+    limit = max(_ONE_PLACE, _NEAR * float(nearest.median()))
+    for part in row_chunks(len(codes), len(codes)):
+        near = _distances(codes, part) < limit
+        before = near.int().argmax(-1)  # the first of those that are near, if any is
+        own = first[part]
+        first[part] = torch.where(near.any(-1) & (before < own), before, own)
     return first
+
+
+def _distances(codes: Tensor, part: slice) -> Tensor:
+    """Return the distances of some codes to all others, infinite to themselves, [n, K]."""
+    distances = torch.cdist(codes[part], codes, compute_mode="donot_use_mm_for_euclid_dist")
+    own = torch.arange(len(codes))[part]
+    return distances.scatter(-1, own[:, None], torch.inf)
 
 
 def check_live(live: int, codes: int) -> None:

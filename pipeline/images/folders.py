@@ -48,7 +48,7 @@ def list_pictures(root: Path, split_folders: Mapping[str, str] = SPLIT_FOLDERS) 
 
 
 def class_folders(root: Path, split_folders: Mapping[str, str] = SPLIT_FOLDERS) -> list[Path]:
-    """Return all class folders; they change with what is in them."""
+    """Return all class folders; one is newer when a picture in it was added, removed or renamed."""
     return [folder for split in split_folders_of(root, split_folders).values() for folder in subfolders(split)]
 
 

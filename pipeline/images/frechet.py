@@ -6,7 +6,7 @@ Letters in shapes: N images, F features. All is computed in float64.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.errors import KinoflowError
+
+_AT_ONCE = 4096  # features that are added at once
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,19 @@ class Statistics:
 
 def statistics_of(batches: Iterable[Tensor]) -> Statistics:
     """Return the statistics of features that come in batches [B, F], of which there must be one."""
-    return reduce(Statistics.merged, map(Statistics.of, batches))
+    return reduce(Statistics.merged, map(Statistics.of, _larger(batches)))
+
+
+def _larger(batches: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Yield the batches put together to larger ones: a merger costs as much as several thousand rows."""
+    waiting: list[Tensor] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _AT_ONCE:
+            yield torch.cat(waiting)
+            waiting = []
+    if waiting:
+        yield torch.cat(waiting)
 
 
 def frechet_distance(first: Statistics, second: Statistics) -> float:

@@ -40,6 +40,7 @@ class Quantiser(nn.Module):
             dim=features,
             codebook_size=codes,
             use_cosine_sim=True,
+            rotation_trick=True,  # of C. Fifty et al., 2024: gradients are turned with the features, not copied
             decay=MEMORY,
             kmeans_init=True,
             threshold_ema_dead_code=DEAD * at_once / codes,

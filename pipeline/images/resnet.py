@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.flow.errors import KinoflowError
+from pipeline.images.sources.cifar10 import CLASSES
 
 CHANNELS = (16, 32, 64)
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 _PREFIX = "module."  # of the names of weights that were trained on several devices
 
 

@@ -1,10 +1,10 @@
 """Rates in percent with 95 % confidence intervals."""
 
-from scipy.stats import binomtest
-
 
 def rate(key: str, successes: int, total: int) -> dict[str, float]:
     """Return a rate and its interval (Wilson, 1927) as `key`, `key_low` and `key_high`; nothing if none was tried."""
+    from scipy.stats import binomtest  # importing it takes a second, which every command would wait for
+
     if total == 0:
         return {}
     interval = binomtest(successes, total).proportion_ci(0.95, method="wilson")

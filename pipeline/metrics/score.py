@@ -53,8 +53,7 @@ def score_samples(
     model = load_network(weights, data, trained) if weights else None
     if model is not None:
         model.network.to(device)
-    # The grid of held-out images says how to show them, and nothing to a reader of the table.
-    crystals, conditions = None, {key: value for key, value in drawn.conditions.items() if key != "grid"}
+    crystals, conditions = None, drawn.conditions
     if evidence is not None:
         structures, described, test = map(read_table, evidence)
         crystals = CrystalEvidence(structures, described, test, conditions.get("NFE"))

@@ -36,7 +36,8 @@ def make_figure(
     choice = config.experiments[experiment].figure
     if choice is None:
         raise KinoflowError(f"experiments.{experiment}.figure: none is set; name one of {', '.join(FIGURES.names())}")
-    exhibits = [Exhibit(SampleSet.load(path)) for path in samples]
+    shows_tokens = getattr(FIGURES.load(choice.name), "TOKENS", True)
+    exhibits = [Exhibit(SampleSet.load(path, with_tokens=shows_tokens)) for path in samples]
     if structures:
         tables = zip(exhibits, map(read_table, structures), map(read_table, relaxed), strict=True)
         exhibits = [Exhibit(exhibit.samples, known, after) for exhibit, known, after in tables]

@@ -14,7 +14,16 @@ from pipeline.report.tables import OURS, PAPER, as_csv
 
 DISTANCE = "frechet_distance"
 SWEPT = ("NFE", "guidance")
-SAID = ("network", "velocity", "NFE", "guidance", "temperature")  # of a point; what is swept is no part of its line
+SAID = (
+    "network",
+    "velocity",
+    "NFE",
+    "guidance",
+    "step",
+    "temperature",
+    "top_k",
+    "top_p",
+)  # of a point; what is swept is no part of its line
 PAPERS = {"tab:latent_imagenet": {"NFE": "tab:cond_path_nfe", "guidance": "tab:merged_cfg"}}
 Row = dict[str, Any]
 
@@ -52,7 +61,7 @@ def points_of(scores: Sequence[Mapping[str, Any]]) -> list[Row]:
         if velocity not in (None, "searched") and corrector != "none":
             velocity = f"{velocity}, corrector {corrector}"
         point = {"network": conditions.get("weights", conditions["run"]), "velocity": velocity}
-        point |= {key: conditions[key] for key in ("NFE", "guidance", "temperature") if key in conditions}
+        point |= {key: conditions[key] for key in SAID[2:] if key in conditions}
         points.append({key: value for key, value in point.items() if value is not None} | {DISTANCE: metrics[DISTANCE]})
     return points
 

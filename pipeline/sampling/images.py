@@ -4,7 +4,8 @@ from pathlib import Path
 
 import torch
 
-from pipeline.config import Config
+from pipeline.config import Config, Sampling
+from pipeline.config_problems import problems_of
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
 from pipeline.flow.errors import KinoflowError
@@ -41,8 +42,14 @@ def generate_images(
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
     if chosen.sampling.searched:
         raise KinoflowError(f"--run {run}: its sampling is found by a search; name {chosen.weights!r} instead")
+    if chosen.path is None and steps is not None:
+        raise KinoflowError(f"--steps: run {run!r} is autoregressive, with an evaluation a token; leave it out")
     given = {"count": count, "steps": steps, "guidance": guidance}
-    sampling = chosen.sampling.model_copy(update={key: value for key, value in given.items() if value is not None})
+    given = {key: value for key, value in given.items() if value is not None}
+    valid, problems = problems_of(Sampling, chosen.sampling.model_dump(mode="json") | given, ("sampling",))
+    if valid is None:
+        raise KinoflowError("; ".join(map(str, problems)))
+    sampling = valid
     model = load_network(weights, data, chosen.weights or run)
     device = torch.device("cuda" if gpus else "cpu")
     model.network.to(device)

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from pipeline.config import Config
 from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
 from pipeline.plugins import DATASETS
 from pipeline.provenance import write_provenance
 from pipeline.sampling.layouts import draw_layouts
@@ -46,36 +45,24 @@ def shuffled_columns(data: TokenData, count: int, generator: torch.Generator) ->
     return independent_columns(replace(data, train=shuffled), count, generator)
 
 
+def no_tokens(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
+    """Return nothing for each of the first held-out images, of which codes are not all; their pictures show them."""
+    return torch.empty(min(count, len(data.test)), 0, dtype=torch.int64)
+
+
 DRAW: dict[str, Callable[[TokenData, int, torch.Generator], Tensor]] = {
+    "images": no_tokens,
     "data": held_out,
     "independent": independent_columns,
     "shuffled": shuffled_columns,
 }
 
 
-def draw_reference(
-    config: Config, experiment: str, reference: str, *, tokens: Path, output: Path, images: Path | None = None
-) -> None:
-    """Write a reference set of as many samples as the experiment draws; of codes also `images` as they are."""
+def draw_reference(config: Config, experiment: str, reference: str, *, tokens: Path, output: Path) -> None:
+    """Write a reference set of as many samples as the experiment draws."""
     data, count = TokenData.load(tokens), config.experiments[experiment].sampling.count
     generator = torch.Generator().manual_seed(derive_seed(config.seed, experiment, "reference", reference))
-    conditions = {"run": reference, "seed": config.seed}
-    if reference == "images":
-        drawn, conditions["grid"] = held_out_images(images, count)
-    else:
-        drawn = DRAW[reference](data, count, generator).long()
+    drawn = DRAW[reference](data, count, generator).long()
     labels = data.labels["test"][: len(drawn)] if data.is_labelled and reference in ("data", "images") else None
-    SampleSet(drawn, conditions | {"n": len(drawn)}, labels=labels).save(output)
-    inputs = [tokens, *([images] if images else [])]
-    write_provenance([output], {"reference": reference, "count": count}, config.seed, inputs)
-
-
-def held_out_images(images: Path | None, count: int) -> tuple[Tensor, list[int]]:
-    """Return the first images of the test split, bytes [N, H * W * C], and rows, columns and channels of each."""
-    from pipeline.images.imagedata import ImageData, central, to_bytes
-
-    if images is None:
-        raise KinoflowError("--reference images: give the prepared images with --images")
-    prepared = ImageData.load(images)
-    held_out = to_bytes(central(prepared.images["test"][:count], prepared.crop), prepared.levels)
-    return held_out.flatten(1).long(), list(prepared.grid)
+    SampleSet(drawn, {"run": reference, "n": len(drawn), "seed": config.seed}, labels=labels).save(output)
+    write_provenance([output], {"reference": reference, "count": count}, config.seed, [tokens])

@@ -32,12 +32,15 @@ class SampleSet:
         write_tensors(path, "samples", tensors, {"conditions": list(self.conditions.items()), "times": self.times})
 
     @classmethod
-    def load(cls, path: Path) -> "SampleSet":
-        """Read the file."""
+    def load(cls, path: Path, *, with_tokens: bool = True) -> "SampleSet":
+        """Read the file; without tokens and frames if they are not wanted, which may be many."""
         tensors, description = read_tensors(path, "samples")
         conditions, times = dict(description["conditions"]), tuple(description["times"])
         labels = tensors["labels"].long() if "labels" in tensors else None
-        return cls(tensors["tokens"].long(), conditions, times, tensors["frames"].long(), labels)
+        tokens, frames = tensors["tokens"], tensors["frames"]
+        if not with_tokens:
+            tokens, times, frames = tokens[:, :0], (), frames[:0]
+        return cls(tokens.long(), conditions, times, frames.long(), labels)
 
 
 def joined(parts: Sequence[SampleSet]) -> SampleSet:

@@ -115,9 +115,8 @@ def test_the_reference_of_images_is_made_of_the_bytes_of_the_test_images(crop: i
     images = image_data(crop=crop)
     images.save(tmp_path / "images")
     config = image_config(tmp_path, sampling={"count": 5})
-    files = {"tokens": tmp_path / "tokens", "images": tmp_path / "images", "output": tmp_path / "samples"}
-    draw_reference(config, "pixels", "images", **files)
-    make(tmp_path)
+    draw_reference(config, "pixels", "images", tokens=tmp_path / "tokens", output=tmp_path / "samples")
+    make(tmp_path, images=tmp_path / "images")
     pictures, far = Pictures.load(tmp_path / "pictures"), (SIDE - crop) // 2
     shown = ImageData.load(tmp_path / "images").images["test"][:5, far : far + crop, far : far + crop]
     assert torch.equal(pictures.images, to_bytes(shown, LEVELS))
@@ -128,12 +127,17 @@ def test_the_reference_of_images_is_made_of_the_bytes_of_the_test_images(crop: i
 
 def test_the_reference_of_images_needs_the_images(tmp_path: Path) -> None:
     DATA.save(tmp_path / "tokens")
-    with pytest.raises(KinoflowError, match="--reference images: give the prepared images with --images"):
-        draw_reference(
-            image_config(tmp_path), "pixels", "images", tokens=tmp_path / "tokens", output=tmp_path / "samples"
-        )
+    files = {"tokens": tmp_path / "tokens", "output": tmp_path / "samples"}
+    draw_reference(image_config(tmp_path), "pixels", "images", **files)
+    with pytest.raises(KinoflowError, match="shows prepared images; give them with --images"):
+        make(tmp_path)
 
 
-def make(folder: Path) -> None:
-    files = {"samples": folder / "samples", "tokens": folder / "tokens", "output": folder / "pictures"}
+def make(folder: Path, images: Path | None = None) -> None:
+    files = {
+        "images": images,
+        "samples": folder / "samples",
+        "tokens": folder / "tokens",
+        "output": folder / "pictures",
+    }
     make_pictures("pixels", tokenizer=None, gpus=0, grid=folder / "grid.png", **files)

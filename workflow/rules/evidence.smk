@@ -76,8 +76,8 @@ def pictures_of(wildcards):
 
 
 def prepared_images_of(wildcards):
-    """Return the images that the reference `images` is made of."""
-    return [f"{RESULTS}/images/{wildcards.experiment}.safetensors"] if wildcards.reference == "images" else []
+    """Return the images that the reference `images` shows as they are."""
+    return [f"{RESULTS}/images/{wildcards.images}.safetensors"] if wildcards.name == "images" else []
 
 
 def prepared_images_flags(wildcards):

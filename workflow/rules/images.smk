@@ -68,6 +68,7 @@ rule pictures:
         samples=f"{RESULTS}/samples/{{images}}/{{name}}.safetensors",
         tokens=f"{RESULTS}/tokens/{{images}}.safetensors",
         tokenizer=tokenizer_of,
+        prepared=prepared_images_of,
         code=code("pipeline.images.decoding"),
     output:
         pictures=f"{RESULTS}/pictures/{{images}}/{{name}}.safetensors",
@@ -84,10 +85,11 @@ rule pictures:
     params:
         config=CONFIG_FILE,
         tokenizer=tokenizer_flags,
+        prepared=prepared_images_flags,
     shell:
         "python -m pipeline pictures --config {params.config} --experiment {wildcards.images} "
-        "--samples {input.samples} --tokens {input.tokens} {params.tokenizer} --gpus {resources.gpu} "
-        "--output {output.pictures} --grid {output.grid} > {log} 2>&1"
+        "--samples {input.samples} --tokens {input.tokens} {params.tokenizer} {params.prepared} "
+        "--gpus {resources.gpu} --output {output.pictures} --grid {output.grid} > {log} 2>&1"
 
 
 # The journal is not declared as output, so that Snakemake keeps it when a job fails and is tried again.

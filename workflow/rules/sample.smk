@@ -52,7 +52,6 @@ rule gather:
 rule reference:
     input:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        images=prepared_images_of,
         code=reference_code,
     output:
         samples=f"{RESULTS}/samples/{{experiment}}/{{reference}}.safetensors",
@@ -63,8 +62,6 @@ rule reference:
     params:
         config=CONFIG_FILE,
         settings=reference_settings,
-        images=prepared_images_flags,
     shell:
         "python -m pipeline reference --config {params.config} --experiment {wildcards.experiment} "
-        "--reference {wildcards.reference} --tokens {input.tokens} {params.images} "
-        "--output {output.samples} > {log} 2>&1"
+        "--reference {wildcards.reference} --tokens {input.tokens} --output {output.samples} > {log} 2>&1"

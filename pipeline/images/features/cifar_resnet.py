@@ -46,7 +46,8 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
     import torch
 
     from pipeline.images.extractor import FeatureExtractor, in_colour, resized
-    from pipeline.images.resnet import CHANNELS, CLASSES, read_resnet
+    from pipeline.images.resnet import CHANNELS, read_resnet
+    from pipeline.images.sources.cifar10 import CLASSES
 
     path = cache / _FILES[options.depth]
     if not path.is_file():

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # every command reads the options of figures, few draw one
     from matplotlib.figure import Figure
 
 SCORES = True  # it is given the scores of the samples
+TOKENS = False  # but not the samples themselves, of which it shows the pictures
 COLUMNS = 10  # pictures in a row
 INCHES = 0.55  # side of one picture
 CURVES = 3.2  # height of the panels below, inches
