@@ -61,9 +61,18 @@ def labels_of(model: SavedModel, data: TokenData, numbers: Sequence[int]) -> Ten
 
 
 def draw_around(
-    model: SavedModel, data: TokenData, sampling: Sampling, kinds: Tensor, clamp: Clamp, seed: int
+    model: SavedModel,
+    data: TokenData,
+    sampling: Sampling,
+    kinds: Tensor,
+    clamp: Clamp | None,
+    seed: int,
+    labels: Tensor | None = None,
 ) -> Tensor:
-    """Draw tokens at positions of `kinds` [N, D] around those that are given, in blocks with a seed each, [N, D]."""
+    """Draw tokens at positions of `kinds` [N, D], in blocks with a seed each, [N, D].
+
+    What is given by a `clamp` is kept, and those of classes `labels` [N] are of these.
+    """
     device, steps = next(model.network.parameters()).device, evaluations(model, data, sampling.steps)
     parts, drawn = torch.arange(len(kinds)).split(sampling.block), []
     with Progress("generating", len(parts) * steps) as progress:
@@ -73,8 +82,10 @@ def draw_around(
                 progress.advance(before + done)
 
             generator = torch.Generator().manual_seed(derive_seed(seed, "block", number))
-            given = Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
-            part = draw_tokens(model, data, sampling, kinds[rows].to(device), generator, advance, clamp=given)
+            given = clamp and Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
+            of_part = None if labels is None else labels[rows]
+            positions = kinds[rows].to(device)
+            part = draw_tokens(model, data, sampling, positions, generator, advance, clamp=given, labels=of_part)
             drawn.append(part.cpu())
     return torch.cat(drawn)
 

@@ -13,9 +13,8 @@ from pipeline.flow.registry import did_you_mean
 from pipeline.images.decoding import Decoder, shown_grid
 from pipeline.images.grids import write_png, write_png_archive
 from pipeline.models.saved import load_network
-from pipeline.progress import Progress
 from pipeline.provenance import write_provenance
-from pipeline.sampling.blocks import draw_tokens, evaluations
+from pipeline.sampling.blocks import draw_around, labels_of
 from pipeline.seeds import derive_seed
 
 
@@ -56,22 +55,12 @@ def generate_images(
     told = model.is_told_classes
     if not told and (label is not None or sampling.guidance != 1):
         raise KinoflowError(f"--label, --guidance: the network of {run!r} is not told classes; leave them out")
-    labels = torch.arange(count) % data.classes if told else None
+    labels = labels_of(model, data, range(count))
     if label is not None:
         labels = torch.full((count,), class_number(label, data))
-    decoder, drawn, blocks = Decoder.of(data, tokenizer, device), [], torch.arange(count).split(sampling.block)
-    evaluated = evaluations(model, data, sampling.steps)
-    with Progress("generating", len(blocks) * evaluated) as progress:
-        for number, rows in enumerate(blocks):
-
-            def advance(done: int, total: int, before: int = number * evaluated) -> None:
-                progress.advance(before + done)
-
-            generator = torch.Generator().manual_seed(derive_seed(seed, run, "images", number))
-            kinds = torch.zeros(len(rows), data.length, dtype=torch.int64, device=device)
-            part = None if labels is None else labels[rows]
-            drawn.append(draw_tokens(model, data, sampling, kinds, generator, advance, labels=part).cpu())
-    images = decoder.pictures(torch.cat(drawn))
+    kinds = torch.zeros(count, data.length, dtype=torch.int64)
+    drawn = draw_around(model, data, sampling, kinds, None, derive_seed(seed, run, "images"), labels)
+    images = Decoder.of(data, tokenizer, device).pictures(drawn)
     archive, grid = output / "images.zip", output / "grid.png"
     write_png_archive(archive, images)
     write_png(grid, shown_grid(images, labels if label is None else None, data.classes))

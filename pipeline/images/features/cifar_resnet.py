@@ -51,7 +51,7 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
 
     path = cache / _FILES[options.depth]
     if not path.is_file():
-        fix = f"run `python -m pipeline fetch cifar10_resnet --cache {cache}`; or"
+        fix = f"run `python -m pipeline fetch cifar10_resnet --cache {cache}`"
         raise FeatureError("cifar_resnet", f"{path}: no such file; {fix}")
     network = read_resnet(path, options.depth).to(device)
     mean, deviation = (torch.tensor(values, device=device)[:, None, None] for values in (_MEAN, _DEVIATION))

@@ -48,7 +48,7 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
     from pipeline.images.extractor import FeatureExtractor
 
     if classifier is None or not classifier.is_file():
-        raise FeatureError("classifier", f"there are no weights of it ({classifier}); train it and give them; or")
+        raise FeatureError("classifier", f"there are no weights of it ({classifier}); train it and give them")
     network, classes = load_classifier(classifier, options)
     network.to(device)
     return FeatureExtractor(network.features, options.features, device, network.head, classes)

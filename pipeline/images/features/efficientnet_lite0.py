@@ -42,7 +42,7 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
 
     path = cache / FILE
     if not path.is_file():
-        fix = f"run `python -m pipeline fetch efficientnet_lite0 --cache {cache}`; or"
+        fix = f"run `python -m pipeline fetch efficientnet_lite0 --cache {cache}`"
         raise FeatureError("efficientnet_lite0", f"{path}: no such file; {fix}")
     network = read_efficientnet_lite0(path).to(device)
 

@@ -87,7 +87,7 @@ def _existing(options: Options, cache: Path) -> Path:
             "inception",
             f"{path}: no such file; run `python -m pipeline fetch inception --cache {cache}`; without a network, "
             f"download {addresses} elsewhere and put it there, or as {FILE} into the directory data.mirror "
-            f"(or {MIRROR_VARIABLE}); or",
+            f"(or {MIRROR_VARIABLE})",
         )
     return path
 

@@ -2,7 +2,7 @@
 
 from pipeline.flow.errors import KinoflowError
 
-_WAYS = """set scoring.frechet_distance.features to one of
+_WAYS = """or set scoring.frechet_distance.features to one of
   {name: inception, path: /path/to/file.pt}   the usual network, as a TorchScript file on this machine
   {name: cifar_resnet}                        a classifier of CIFAR-10 (3 MB)
   {name: efficientnet_lite0}                  a classifier of ImageNet that comes from a package registry (19 MB)
