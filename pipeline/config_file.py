@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from pipeline.atomic import write_text
-from pipeline.config import Config, Sampling
+from pipeline.config import Config, Sampling, Sweep
 from pipeline.config_problems import ConfigError, Problem, problems_of, without_repetitions
 
 SHARED = ("model", "training", "sampling")  # what a run takes from its experiment
@@ -129,7 +129,12 @@ def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
     """Return a run for each combination of values of a sweep and each run that it makes a difference to."""
     sweeps, swept = experiment.get("sweep"), {}
     for sweep in sweeps if isinstance(sweeps, list | tuple) else ():
-        grid = {key: values for key, values in sweep.items() if key != "runs"} if isinstance(sweep, dict) else {}
+        # In the order of the fields: a configuration that was written has them so, and names its runs alike.
+        grid = (
+            {key: sweep[key] for key in Sweep.model_fields if key in sweep and key != "runs"}
+            if isinstance(sweep, dict)
+            else {}
+        )
         if not grid or not all(isinstance(values, list | tuple) for values in grid.values()):
             continue  # what is malformed is reported where the structure is checked
         grid = {key: values for key, values in grid.items() if values}
@@ -184,7 +189,7 @@ def _word(value: Any) -> str:
     if isinstance(value, dict):
         options = [part for key, inner in value.items() if key != "name" for part in (key, _word(inner))]
         return "_".join([str(value.get("name")), *options])
-    return re.sub("[^0-9A-Za-z]", "_", str(value))
+    return re.sub("[^0-9A-Za-z]", "_", f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def _with_weights(run: Any, runs: dict[str, Any]) -> Any:

@@ -30,22 +30,22 @@ def pixels(folder: Path, **changes: Any) -> Experiment:
 def test_sweeps_and_searches_make_runs_with_the_networks_of_others(tmp_path: Path) -> None:
     config = loaded(tmp_path)
     runs = config.experiments["pixels"].runs
-    swept = ["metric_steps_2", "metric_velocity_campbell_guidance_2_0", "metric_searched_2"]
+    swept = ["metric_steps_2", "metric_velocity_campbell_guidance_2", "metric_searched_2"]
     assert list(runs) == ["mask_cubic", "metric", *swept]
     assert [run.weights for run in runs.values()] == [None, None, "metric", "metric", "metric"]
     found = runs["metric_searched_2"].sampling
     assert (found.searched, found.steps, found.velocity.name, found.corrector) == (True, 2, "kinetic_optimal", None)
     assert not any(run.sampling.searched for name, run in runs.items() if name != "metric_searched_2")
     runs = config.experiments["latents"].runs
-    assert list(runs) == ["ar", "metric", "ar_guidance_2_0"]
-    assert runs["ar_guidance_2_0"].sampling.guidance == 2.0
+    assert list(runs) == ["ar", "metric", "ar_guidance_2"]
+    assert runs["ar_guidance_2"].sampling.guidance == 2.0
 
 
 def test_a_sweep_makes_all_combinations(tmp_path: Path) -> None:
     sweep = {"runs": ["metric"], "steps": [2, 8], "guidance": [0.0, 1.5]}
     runs = pixels(tmp_path, sweep=sweep, search=None).runs
     swept = [name for name, run in runs.items() if run.weights]
-    assert swept == [f"metric_steps_{steps}_guidance_{scale}" for steps in (2, 8) for scale in ("0_0", "1_5")]
+    assert swept == [f"metric_steps_{steps}_guidance_{scale}" for steps in (2, 8) for scale in ("0", "1_5")]
     one = runs["metric_steps_8_guidance_1_5"].sampling
     assert (one.steps, one.guidance, one.count) == (8, 1.5, 24)
 
@@ -110,7 +110,7 @@ LLAMA = {"name": "image_transformer", "width": 16, "depth": 1, "heads": 2}
         (
             "pixels",
             {"model": {"conditional": False}, "sweep": {"runs": ["metric"], "guidance": [3.0]}},
-            "runs.metric_guidance_3_0.sampling.guidance = 3.0: the network is not told classes",
+            "runs.metric_guidance_3.sampling.guidance = 3.0: the network is not told classes",
         ),
         (
             "board",

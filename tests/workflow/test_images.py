@@ -11,8 +11,8 @@ from project import Project
 from tiny import TINY, TINY_LATENTS, TINY_PIXELS
 
 SCALE = "digits"
-SWEPT = ["metric_steps_2", "metric_velocity_campbell_guidance_2_0", "metric_searched_2"]
-RUNS = {"pixels": ["mask_cubic", "metric", *SWEPT], "latents": ["ar", "metric", "ar_guidance_2_0"]}
+SWEPT = ["metric_steps_2", "metric_velocity_campbell_guidance_2", "metric_searched_2"]
+RUNS = {"pixels": ["mask_cubic", "metric", *SWEPT], "latents": ["ar", "metric", "ar_guidance_2"]}
 REFERENCES = {
     "pixels": {"data": "data (ceiling)", "independent": "independent columns (null)"},
     "latents": {
@@ -79,7 +79,7 @@ def test_the_table_says_how_each_run_was_sampled(finished: Project) -> None:
     assert found[1] in ("kinetic_optimal", "power_infinity")
     assert found[2:] == ["1.0", "metric", "yes"]
     latents = {row["run"]: row for row in table(finished, "latents")}
-    assert [latents["ar_guidance_2_0"][key] for key in ("NFE", "guidance", "weights")] == ["16", "2.0", "ar"]
+    assert [latents["ar_guidance_2"][key] for key in ("NFE", "guidance", "weights")] == ["16", "2.0", "ar"]
     assert latents["independent columns (null)"]["class_accuracy"] == ""
     assert latents["ar"]["class_accuracy"] != ""
 
@@ -92,7 +92,7 @@ def test_sweeps_have_tables_of_their_own_beside_the_papers(finished: Project) ->
     assert ours == [("guidance", "ar", "1.0"), ("guidance", "ar", "2.0")]
     assert {row["swept"] for row in latents if row["origin"] == "paper"} == {"guidance"}
     distances = {row["run"]: row["frechet_distance"] for row in table(finished, "latents")}
-    assert [row["frechet_distance"] for row in latents[:2]] == [distances["ar"], distances["ar_guidance_2_0"]]
+    assert [row["frechet_distance"] for row in latents[:2]] == [distances["ar"], distances["ar_guidance_2"]]
 
 
 def test_the_tokenizer_has_a_table_of_its_own(finished: Project) -> None:
