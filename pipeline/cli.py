@@ -7,7 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipeline import commands
-from pipeline.cli_arguments import config_file, gpu_count, input_file, of_experiment, of_run, output_file, shard_numbers
+from pipeline.cli_arguments import (
+    config_file,
+    device_counts,
+    gpu_count,
+    input_file,
+    of_experiment,
+    of_run,
+    output_file,
+    shard_numbers,
+)
 from pipeline.cli_crystals import add_crystal_commands
 from pipeline.cli_images import add_image_commands
 from pipeline.cli_text import add_text_commands
@@ -61,12 +70,12 @@ def parser() -> argparse.ArgumentParser:
     )
     of_run(stage)
     input_file(stage, "--tokens", "tokens from `prepare`")
-    output_file(stage, "--checkpoints", "folder of checkpoints, emptied when training is finished")
+    output_file(stage, "--checkpoints", "folder of checkpoints, which are kept")
     output_file(stage, "--weights", "weights to write (.safetensors)")
     output_file(stage, "--metrics", "last losses to write (.json)")
     output_file(stage, "--history", "losses along the training to write (.csv)")
     stage.add_argument("--events", type=Path, help="folder for TensorBoard (default: none is written)")
-    gpu_count(stage)
+    device_counts(stage)
 
     stage = add(
         "sample",

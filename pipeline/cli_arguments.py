@@ -12,6 +12,14 @@ def count(text: str) -> int:
     return value
 
 
+def positive(text: str) -> int:
+    """Return a number of things, of which there is at least one."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is below 1")
+    return value
+
+
 def config_file(stage: argparse.ArgumentParser) -> None:
     stage.add_argument("--config", type=Path, default=Path("config/demo.yaml"), help="YAML file (default: %(default)s)")
     stage.add_argument(
@@ -43,6 +51,11 @@ output_file = input_file
 
 def gpu_count(stage: argparse.ArgumentParser) -> None:
     stage.add_argument("--gpus", type=int, default=0, help="GPUs to use (default: 0, the CPU)")
+
+
+def device_counts(stage: argparse.ArgumentParser) -> None:
+    stage.add_argument("--gpus", type=count, default=0, help="GPUs of all nodes (default: 0, the CPU)")
+    stage.add_argument("--nodes", type=positive, default=1, help="nodes of the SLURM job to use (default: 1)")
 
 
 def shard_numbers(stage: argparse.ArgumentParser) -> None:

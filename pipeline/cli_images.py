@@ -4,7 +4,16 @@ import argparse
 from pathlib import Path
 
 from pipeline import commands_images as commands
-from pipeline.cli_arguments import config_file, count, gpu_count, input_file, of_experiment, of_run, output_file
+from pipeline.cli_arguments import (
+    config_file,
+    count,
+    device_counts,
+    gpu_count,
+    input_file,
+    of_experiment,
+    of_run,
+    output_file,
+)
 from pipeline.cli_crystals import Add
 
 
@@ -44,6 +53,7 @@ def _add_preparation(add: Add) -> None:
     of_experiment(stage)
     input_file(stage, "--images", "images from `prepare-images`")
     _trained(stage)
+    device_counts(stage)
     stage.add_argument("--events", type=Path, help="folder for TensorBoard (default: none is written)")
 
     stage = add(
@@ -84,6 +94,7 @@ def _add_comparison(add: Add) -> None:
     of_experiment(stage)
     input_file(stage, "--images", "images from `prepare-images`")
     _trained(stage)
+    gpu_count(stage)
 
     stage = add(
         "image-reference",
@@ -185,11 +196,10 @@ def _add_generation(add: Add) -> None:
 
 
 def _trained(stage: argparse.ArgumentParser) -> None:
-    output_file(stage, "--checkpoints", "folder of checkpoints, emptied when training is finished")
+    output_file(stage, "--checkpoints", "folder of checkpoints, which are kept")
     output_file(stage, "--weights", "weights to write (.safetensors)")
     output_file(stage, "--metrics", "last losses to write (.json)")
     output_file(stage, "--history", "losses along the training to write (.csv)")
-    gpu_count(stage)
 
 
 def _tokenizer(stage: argparse.ArgumentParser) -> None:

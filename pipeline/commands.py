@@ -17,9 +17,11 @@ def prepare(arguments: Namespace) -> None:
 
 
 def train(arguments: Namespace) -> None:
+    from pipeline.training.processes import start_processes
     from pipeline.training.train import train_run
 
     check_files(arguments.tokens)
+    start_processes(arguments.gpus, arguments.nodes)
     train_run(
         config_of(arguments),
         arguments.experiment,

@@ -20,8 +20,10 @@ def prepare_pixels(arguments: Namespace) -> None:
 
 def train_tokenizer(arguments: Namespace) -> None:
     from pipeline.images.tokenizer_training import train_tokenizer
+    from pipeline.training.processes import start_processes
 
     check_files(arguments.images)
+    start_processes(arguments.gpus, arguments.nodes)
     train_tokenizer(
         config_of(arguments),
         arguments.experiment,

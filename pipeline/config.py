@@ -15,6 +15,7 @@ from pipeline.config_base import (
     DataChoice,
     ExperimentName,
     FigureChoice,
+    Limits,
     LossChoice,
     ModelChoice,
     Name,
@@ -135,4 +136,5 @@ class Config(Strict):
     seed: int = Field(0, ge=0, description="seed of every run that has none of its own")
     results: str = Field("results", min_length=1, description="directory of everything that is computed")
     data: Fetching = Field(Fetching(), description="where downloaded data come from and go to")
+    limits: Limits = Field(Limits(), description="the most that a retry of a job asks of the machine")
     experiments: dict[ExperimentName, Experiment] = Field(min_length=1, description="the experiments by name")

@@ -89,8 +89,26 @@ NameAlone = BeforeValidator(_named)  # lets `loss: cross_entropy` stand for `los
 
 
 class Resources(Strict):
-    """What one job asks of the machine."""
+    """What one job asks of the machine; a retry asks for more, see `limits`."""
 
-    gpus: int = Field(0, ge=0, description="GPUs of the job; 0 computes on the CPU")
-    memory_mb: int = Field(2000, ge=1, description="memory limit in megabytes")
+    gpus: int = Field(0, ge=0, description="GPUs of the job, on each of its nodes; 0 computes on the CPU")
+    memory_mb: int = Field(2000, ge=1, description="memory limit in megabytes, on each node")
     minutes: int = Field(60, ge=1, description="time limit")
+
+
+class TrainingResources(Resources):
+    """What a training job asks of the machine, or of several."""
+
+    nodes: int = Field(1, ge=1, description="nodes of the job; more than one needs SLURM")
+
+    @property
+    def devices(self) -> int:
+        """How many devices, each with a process of its own, the job computes with."""
+        return self.nodes * max(1, self.gpus)
+
+
+class Limits(Strict):
+    """The most that a retry of a job asks of the machine: the n-th attempt asks for n times what the first does."""
+
+    memory_mb: int = Field(512_000, ge=1, description="memory in megabytes")
+    minutes: int = Field(10_080, ge=1, description="time limit, such as the longest of the cluster's partition")

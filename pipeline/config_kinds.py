@@ -25,6 +25,9 @@ class Crystals(Strict):
 
     relaxation: Relaxation = Field(Relaxation(), description="relaxation with CHGNet")
     workers: int = Field(1, ge=1, description="processes of a job that describes structures")
+    resources: Resources = Field(
+        Resources(memory_mb=4000, minutes=240), description="what a job that describes structures asks of the machine"
+    )
     seconds: float = Field(60, gt=0, description="most seconds for the fingerprints of one structure")
     hull: str | None = Field(
         None, min_length=1, description="computed entries (JSON) for the hull; null: published formation energies"

@@ -13,6 +13,7 @@ from pipeline.config_base import (
     RunName,
     StepChoice,
     Strict,
+    TrainingResources,
     VelocityChoice,
 )
 
@@ -22,7 +23,9 @@ class Training(Strict):
 
     steps: int = Field(1000, ge=1, description="optimiser steps")
     batch: int = Field(128, ge=1, description="sequences in one optimiser step, over all devices")
-    accumulate: int = Field(1, ge=1, description="parts a batch is computed in, one after the other, to save memory")
+    parts: int = Field(
+        1, ge=1, description="parts a batch is computed in, shared by the devices; each has noise of its own"
+    )
     learning_rate: float = Field(1e-3, gt=0, description="step size of AdamW after the warm-up")
     warmup: int = Field(0, ge=0, description="steps in which the learning rate rises linearly from zero")
     betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = Field(
@@ -39,13 +42,15 @@ class Training(Strict):
     log_every: int = Field(100, ge=1, description="steps between two lines of the training history")
     validate_every: int = Field(500, ge=1, description="steps between two validations")
     checkpoint_every: int = Field(500, ge=1, description="steps between two checkpoints")
-    resources: Resources = Field(Resources(), description="what a training job asks of the machine")
+    resources: TrainingResources = Field(TrainingResources(), description="what a training job asks of the machine")
 
     @model_validator(mode="after")
     def _parts_of_equal_size(self) -> "Training":
-        parts = self.accumulate * max(1, self.resources.gpus)
-        if self.batch % parts:
-            raise ValueError(f"batch ({self.batch}) must be a multiple of accumulate times resources.gpus ({parts})")
+        if self.batch % self.parts:
+            raise ValueError(f"batch ({self.batch}) must be a multiple of parts ({self.parts})")
+        if self.parts % self.resources.devices:
+            devices = f"the {self.resources.devices} devices of resources (gpus on each of nodes)"
+            raise ValueError(f"parts ({self.parts}) must be a multiple of {devices}; set parts to that, or to more")
         return self
 
 

@@ -10,15 +10,15 @@ LINE_EVERY = 10.0  # seconds between two lines of a log file
 
 
 class Progress:
-    """Counts steps out of a total; a context manager."""
+    """Counts steps out of a total; a context manager. One of several processes shows it."""
 
-    def __init__(self, label: str, total: int, done: int = 0, unit: str = "step") -> None:
-        self._label, self._total, self._done, self._unit = label, total, done, unit
+    def __init__(self, label: str, total: int, done: int = 0, unit: str = "step", shown: bool = True) -> None:
+        self._visible, self._label, self._total, self._done, self._unit = shown, label, total, done, unit
         self._first, self._started, self._shown = done, time.monotonic(), time.monotonic()
         self._bar: tqdm[Any] | None = None
 
     def __enter__(self) -> "Progress":
-        if sys.stderr.isatty():
+        if self._visible and sys.stderr.isatty():
             self._bar = tqdm(desc=self._label, total=self._total, initial=self._done, unit=self._unit)
         return self
 
@@ -28,7 +28,7 @@ class Progress:
         if self._bar is not None:
             self._bar.set_postfix_str(note, refresh=False)
             self._bar.update(steps)
-        elif time.monotonic() - self._shown >= LINE_EVERY or done == self._total:
+        elif self._visible and (time.monotonic() - self._shown >= LINE_EVERY or done == self._total):
             self._print_line(note)
 
     def __exit__(self, *exception: object) -> None:

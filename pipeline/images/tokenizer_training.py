@@ -4,16 +4,15 @@ import hashlib
 from pathlib import Path
 
 import torch
-from lightning_fabric import Fabric
 
 from pipeline.atomic import write_json
-from pipeline.config import Config, Tokenizer, Training
+from pipeline.config import Config, Tokenizer
 from pipeline.dependencies import files_of
-from pipeline.devices import check_gpus
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.discriminator import new_discriminator
 from pipeline.images.imagedata import ImageData
 from pipeline.images.perceptual import Lpips
+from pipeline.images.quantiser import processes
 from pipeline.images.tokenizer import Description, SavedTokenizer
 from pipeline.images.vqgan import VQGAN, TokenizerObjective
 from pipeline.images.vqvae import VQVAE, check_side
@@ -22,6 +21,7 @@ from pipeline.provenance import known_hash, settings_hash, write_provenance
 from pipeline.seeds import derive_seed
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import fit
+from pipeline.training.processes import new_fabric
 from pipeline.training.tensorboard import TensorBoardLog
 from pipeline.training.train import WITHOUT_EFFECT, write_history
 
@@ -48,10 +48,11 @@ def train_tokenizer(
     description = describe(config, experiment, data)
     needed = [(cache or Path(config.data.cache)) / name for name in chosen.loss.files]
 
-    fabric = _new_fabric(chosen.training, gpus)
+    # Before it begins, the discriminator has no gradients.
+    fabric = new_fabric(chosen.training, gpus, "tokenizer.training.resources.gpus", unused=True)
     fabric.launch()
     torch.manual_seed(derive_seed(seed, "weights"))
-    network = new_vqgan(chosen, description, needed)  # it has to know whether several processes train it
+    network = new_vqgan(chosen, description, needed)  # it has to know how many processes train it
     with TensorBoardLog(events) as log:
         fitted = fit(
             fabric,
@@ -76,7 +77,6 @@ def train_tokenizer(
         tokenizer = chosen.model_dump(mode="json", exclude={"training": {"resources"}})
         settings = {"tokenizer": tokenizer, "codes": description.codes}
         write_provenance([weights, metrics, history], settings, config.seed, [images, *needed])
-        Checkpoints(checkpoints, "").remove()
 
 
 def tokenizer_of(config: Config, experiment: str) -> Tokenizer:
@@ -107,7 +107,8 @@ def describe(config: Config, experiment: str, data: ImageData) -> Description:
 def new_vqgan(chosen: Tokenizer, description: Description, needed: list[Path]) -> VQGAN:
     """Return an untrained tokenizer and what it is trained with; `needed` are the files of LPIPS, if any."""
     loss, network = chosen.loss, description.network
-    places = (description.side // network.down) ** 2 * chosen.training.batch // chosen.training.accumulate
+    images_at_once = chosen.training.batch // chosen.training.parts * processes()
+    places = (description.side // network.down) ** 2 * images_at_once
     return VQGAN(
         VQVAE(network, description.codes, description.channels, loss.commitment, places),
         loss,
@@ -126,14 +127,3 @@ def fingerprint(description: Description, chosen: Tokenizer, data: ImageData, in
         code.update(file.read_bytes())
     found = {"inputs": [known_hash(path) for path in inputs], "augmentation": data.augmentation}
     return settings_hash(settings | found | {"code": code.hexdigest()})
-
-
-def _new_fabric(training: Training, gpus: int) -> Fabric:
-    """Return the devices to train on; the discriminator has no gradients before it begins, which several must know."""
-    check_gpus(gpus, "tokenizer.training.resources.gpus")
-    return Fabric(
-        accelerator="cuda" if gpus else "cpu",
-        devices=gpus or 1,
-        strategy="ddp_find_unused_parameters_true" if gpus > 1 else "auto",
-        precision=training.precision,
-    )

@@ -25,7 +25,8 @@ from pipeline.provenance import known_hash, settings_hash, write_provenance
 from pipeline.seeds import derive_seed
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import fit
-from pipeline.training.train import new_fabric, write_history
+from pipeline.training.processes import new_fabric
+from pipeline.training.train import write_history
 
 _SPLITS = ("train", "validation")
 _BATCH = 250  # test images at once
@@ -74,7 +75,7 @@ def train_classifier(
     torch.manual_seed(derive_seed(seed, "weights"))
     network = Classifier(description)
 
-    fabric = new_fabric(training, gpus)
+    fabric = new_fabric(training, gpus, "scoring_resources.gpus")
     fabric.launch()
     fitted = fit(
         fabric,
@@ -95,7 +96,6 @@ def train_classifier(
         write_json(metrics, last | parameters | accuracy(fitted.network, data, fabric.device))
         settings: dict[str, Any] = {"classifier": options.model_dump(mode="json")}
         write_provenance([weights, metrics, history], settings, config.seed, [images])
-        Checkpoints(checkpoints, "").remove()
 
 
 def training_of(options: Options) -> Training:

@@ -1,11 +1,11 @@
 """Rolling checkpoints: what training needs to go on, and nothing that it does not.
 
 Batches, noise and dropout are functions of the seed and the step (see :mod:`pipeline.training.loop`), so the step is
-the whole state of the random numbers and of the data. Checkpoints of other settings, data or code are never taken up:
-they lie in other folders, named by a fingerprint of what they were made from.
+the whole state of the random numbers and of the data. Checkpoints of other settings, data or code are never taken up,
+and never deleted: they lie in other folders, named by a fingerprint of what they were made from. The last ones of a
+finished training stay, so that one with more steps goes on from there.
 """
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
@@ -58,6 +58,6 @@ class Checkpoints:
                 return state
         return None
 
-    def remove(self) -> None:
-        """Delete all checkpoints of the run, those of other fingerprints too; for when it is finished."""
-        shutil.rmtree(self.root, ignore_errors=True)
+    def others(self) -> list[Path]:
+        """Return the folders of checkpoints of other settings, data or code, which are the user's to remove."""
+        return sorted(path for path in self.root.glob("*") if path.is_dir() and path != self.folder)

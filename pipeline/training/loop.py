@@ -1,11 +1,13 @@
 """The training loop, for every network and objective.
 
 The batch, the noise and the dropout of a step are functions of (seed, step), never of what was drawn before. A run that
-is stopped and taken up again therefore gives the same bits on a CPU as one that was not.
+is stopped and taken up again therefore gives the same bits on a CPU as one that was not. A batch is computed in `parts`
+that have noise of their own. Which device computes which part makes no difference but for the order of sums: a run has
+the same losses, up to rounding, on any number of devices.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -49,11 +51,12 @@ def fit(
 
     `on_row` is shown each new row of the history, `on_checkpoint` all of them whenever a checkpoint is written.
     """
+    _check_parts(training.parts, fabric.world_size)
     model, optimiser = fabric.setup(network, new_optimiser(network, training))
     average = moving_average(network, training.ema)
     batches = Batches(train, training.batch, derive_seed(seed, "batches"))
     limit = training.gradient_clip or math.inf
-    rows_at_once = max(1, training.batch // (training.accumulate * fabric.world_size))  # what fits into memory
+    rows_at_once = training.batch // training.parts  # what fits into memory
     start, history = 0, list[Row]()
 
     if (saved := checkpoints.latest(training.steps)) is not None:
@@ -61,6 +64,10 @@ def fit(
             state.load_state_dict(saved[part])
         start, history = saved["step"], saved["history"]
         fabric.print(f"going on from step {start} in {checkpoints.folder}")
+    if others := checkpoints.others():
+        fabric.print(f"checkpoints of other settings, data or code are left in {', '.join(map(str, others))}")
+    effective = f"batches of {training.batch} in {training.parts} parts of {rows_at_once}"
+    fabric.print(f"{effective}, on {fabric.world_size} x {fabric.device.type}")
 
     def checkpoint(step: int) -> None:
         if fabric.is_global_zero:
@@ -68,12 +75,15 @@ def fit(
             checkpoints.save(step, states | {"optimiser": optimiser.state_dict()})
             on_checkpoint(history)
 
-    with stop_requests() as request, Progress("training", training.steps, start) as progress:
+    with (
+        stop_requests() as request,
+        Progress("training", training.steps, start, shown=fabric.is_global_zero) as progress,
+    ):
         for step in range(start, training.steps):
             rate = learning_rate(training, step)
             for group in optimiser.param_groups:
                 group["lr"] = rate
-            loss = _add_gradients(fabric, model, objective, batches.at(step), training.accumulate, seed, step)
+            loss = _add_gradients(fabric, model, objective, batches.at(step).chunk(training.parts), seed, step)
             norm = float(nn.utils.clip_grad_norm_(network.parameters(), limit))
             if not math.isfinite(loss + norm):
                 raise TrainingError(_diverged(step, loss, norm, training, checkpoints))
@@ -93,9 +103,9 @@ def fit(
                 if fabric.is_global_zero:
                     on_row(history[-1])
             stopped = fabric.strategy.reduce_boolean_decision(request.signal_name is not None, all=False)
-            if done < training.steps and (stopped or done % training.checkpoint_every == 0):
+            if stopped or done % training.checkpoint_every == 0 or done == training.steps:
                 checkpoint(done)
-                if stopped:
+                if stopped and done < training.steps:
                     raise Interrupted(f"{request.signal_name}: stopped after step {done}; run it again to go on")
             progress.advance(done, f"loss {loss:.4f}")
     return Fitted(average.module, history)
@@ -114,20 +124,25 @@ def validation_loss(network: nn.Module, objective: Objective, tokens: Tensor, ba
 
 
 def _add_gradients(
-    fabric: Fabric, model: nn.Module, objective: Objective, batch: Tensor, parts: int, seed: int, step: int
+    fabric: Fabric, model: nn.Module, objective: Objective, parts: Sequence[Tensor], seed: int, step: int
 ) -> float:
-    """Add up the gradients of a batch, part by part, and return its mean loss; each process takes its share."""
+    """Add up the gradients of a batch, part by part, and return its mean loss; each process does its share of parts."""
     model.train()
-    total = 0.0
-    for number, rows in enumerate(batch.chunk(parts)):
-        rows = rows[fabric.global_rank :: fabric.world_size].to(fabric.device)
-        noise = derive_seed(seed, "noise", step, number, fabric.global_rank)
-        torch.manual_seed(derive_seed(seed, "dropout", step, number, fabric.global_rank))  # dropout draws globally
-        with fabric.no_backward_sync(model, enabled=number + 1 < parts):  # type: ignore[arg-type]
-            loss = objective(model, rows, torch.Generator().manual_seed(noise)).mean() / parts
+    own = range(fabric.global_rank, len(parts), fabric.world_size)
+    total = torch.zeros((), dtype=torch.float64)
+    for part in own:
+        noise = torch.Generator().manual_seed(derive_seed(seed, "noise", step, part))
+        torch.manual_seed(derive_seed(seed, "dropout", step, part))  # dropout draws globally
+        with fabric.no_backward_sync(model, enabled=part != own[-1]):  # type: ignore[arg-type]
+            loss = objective(model, parts[part].to(fabric.device), noise).mean() / len(own)
             fabric.backward(loss)
-        total += float(loss.detach())
-    return total
+        total += loss.detach().double().cpu()
+    return float(fabric.all_reduce(total, reduce_op="mean"))  # type: ignore[arg-type]
+
+
+def _check_parts(parts: int, processes: int) -> None:
+    if parts % processes:
+        raise TrainingError(f"training.parts = {parts}: {processes} processes cannot share them; set it to a multiple")
 
 
 def _diverged(step: int, loss: float, norm: float, training: Training, checkpoints: Checkpoints) -> str:

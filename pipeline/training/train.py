@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from lightning_fabric import Fabric
 
 from pipeline.atomic import replacing, write_json
 from pipeline.config import Config, Training
 from pipeline.data.tokens import TokenData
 from pipeline.dependencies import files_of
-from pipeline.devices import check_gpus
 from pipeline.models.saved import Description, is_told_classes, new_network, save_network
 from pipeline.plugins import MODELS
 from pipeline.provenance import known_hash, settings_hash, write_provenance
@@ -21,6 +19,7 @@ from pipeline.training.batches import LabelledRows
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import Row, fit
 from pipeline.training.objective import objective_of
+from pipeline.training.processes import new_fabric
 from pipeline.training.tensorboard import TensorBoardLog
 
 COLUMNS = ("step", "loss", "validation_loss", "learning_rate", "gradient_norm")
@@ -56,7 +55,7 @@ def train_run(
     if told:
         validation = LabelledRows(validation, data.labels["validation"])[torch.arange(len(validation))]
 
-    fabric = new_fabric(chosen.training, gpus)
+    fabric = new_fabric(chosen.training, gpus, "training.resources.gpus")
     fabric.launch()
     with TensorBoardLog(events) as log:
         fitted = fit(
@@ -79,18 +78,6 @@ def train_run(
         write_json(metrics, {key: last[key] for key in ("step", "loss", "validation_loss")} | parameters)
         settings = chosen.model_dump(mode="json", exclude={"sampling": True, "training": {"resources"}})
         write_provenance([weights, metrics, history], settings, chosen.seed, [tokens])
-        Checkpoints(checkpoints, "").remove()
-
-
-def new_fabric(training: Training, gpus: int) -> Fabric:
-    """Return the devices to train on: one CPU, or `gpus` GPUs."""
-    check_gpus(gpus, "training.resources.gpus")
-    return Fabric(
-        accelerator="cuda" if gpus else "cpu",
-        devices=gpus or 1,
-        strategy="ddp" if gpus > 1 else "auto",
-        precision=training.precision,
-    )
 
 
 def fingerprint(description: Description, training: Training, tokens: Path) -> str:

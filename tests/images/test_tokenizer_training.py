@@ -49,11 +49,11 @@ def test_training_that_is_stopped_and_taken_up_again_gives_the_same_bits(stop: i
     assert whole.history == resumed.history
 
 
-@pytest.mark.parametrize("accumulate", [1, 2])
-def test_the_discriminator_is_changed_from_its_step_on(accumulate: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", [1, 2])
+def test_the_discriminator_is_changed_from_its_step_on(parts: int, tmp_path: Path) -> None:
     watched = Watched()
-    train(tmp_path, settings(adversarial_from=3), watched, accumulate=accumulate)
-    before = watched.discriminators[::accumulate]
+    train(tmp_path, settings(adversarial_from=3), watched, parts=parts)
+    before = watched.discriminators[::parts]
     changed = [not torch.equal(one, other) for one, other in pairwise(before)]
     assert changed == [False] * 3 + [True] * 4
 
@@ -71,7 +71,7 @@ def test_training_lowers_the_validation_loss(tmp_path: Path) -> None:
 
 def _on_two(fabric: Fabric, folder: Path) -> None:
     torch.set_num_threads(1)
-    fitted = train(folder / "checkpoints", settings(adversarial_from=2), fabric=fabric, steps=5)
+    fitted = train(folder / "checkpoints", settings(adversarial_from=2), fabric=fabric, steps=5, parts=2)
     torch.save(fitted.network.state_dict(), folder / f"{fabric.global_rank}.pt")
 
 
@@ -97,7 +97,7 @@ def run(images: Path, folder: Path, **changes: object) -> None:
     train_tokenizer(config(folder, **changes), "latents", images=images, gpus=0, **files)
 
 
-def test_the_stage_writes_a_tokenizer_metrics_history_and_provenance_and_clears_its_checkpoints(
+def test_the_stage_writes_a_tokenizer_metrics_history_and_provenance_and_keeps_its_last_checkpoint(
     images: Path, tmp_path: Path
 ) -> None:
     run(images, tmp_path)
@@ -108,7 +108,7 @@ def test_the_stage_writes_a_tokenizer_metrics_history_and_provenance_and_clears_
     assert metrics["validation_loss"] == history["validation_loss"].iloc[-1]
     for name in ("weights", "metrics", "history"):
         assert json.loads(sidecar_of(tmp_path / name).read_text())["settings"]["codes"] == 6
-    assert not (tmp_path / "checkpoints").exists()
+    assert [path.name for path in (tmp_path / "checkpoints").glob("*/*")] == ["step-000000008.pt"]
     assert list((tmp_path / "events").iterdir())
 
 

@@ -63,17 +63,48 @@ def test_the_history_can_be_followed_in_tensorboard(config: Config, tokens: Path
         assert [event.value for event in events.Scalars(name)] == pytest.approx(rows[name].tolist(), rel=1e-6)
 
 
-def test_training_writes_metrics_history_and_provenance_and_clears_its_checkpoints(
+def test_training_writes_metrics_history_and_provenance_and_keeps_its_last_checkpoints(
     config: Config, tokens: Path, tmp_path: Path
 ) -> None:
     train(config, tokens, tmp_path)
     metrics = json.loads((tmp_path / "metrics").read_text())
-    history = pandas.read_csv(tmp_path / "history")
+    history = pandas.read_csv(tmp_path / "history", float_precision="round_trip")
     assert metrics["step"] == history["step"].iloc[-1] == 20
     assert metrics["validation_loss"] == history["validation_loss"].iloc[-1]
     for name in ("weights", "metrics", "history"):
         assert json.loads(sidecar_of(tmp_path / name).read_text())["settings"]["training"]["steps"] == 20
-    assert not (tmp_path / "checkpoints").exists()
+    assert [path.name for path in sorted((tmp_path / "checkpoints").glob("*/*"))] == [
+        "step-000000015.pt",
+        "step-000000020.pt",
+    ]
+
+
+def test_more_steps_go_on_from_the_end_of_the_training_before(
+    tiny_file: Callable[..., Path], tokens: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    longer = load_config(tiny_file(), [parse_setting("experiments.checkerboard.training.steps=30")])
+    train(load_config(tiny_file()), tokens, tmp_path / "twice")
+    train(longer, tokens, tmp_path / "twice")
+    assert "going on from step 20" in capsys.readouterr().out
+    train(longer, tokens, tmp_path / "once")
+    assert (tmp_path / "twice/weights").read_bytes() == (tmp_path / "once/weights").read_bytes()
+
+
+def test_checkpoints_of_other_settings_are_neither_taken_up_nor_deleted(
+    tiny_file: Callable[..., Path], tokens: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(load_config(tiny_file()), tokens, tmp_path)
+    before = set((tmp_path / "checkpoints").glob("*/*"))
+    capsys.readouterr()
+    train(
+        load_config(tiny_file(), [parse_setting("experiments.checkerboard.training.learning_rate=0.5")]),
+        tokens,
+        tmp_path,
+    )
+    said = capsys.readouterr().out
+    assert "going on" not in said
+    assert f"are left in {next(iter(before)).parent}" in said
+    assert before < set((tmp_path / "checkpoints").glob("*/*"))
 
 
 def test_the_same_run_gives_the_same_file(config: Config, tokens: Path, tmp_path: Path) -> None:

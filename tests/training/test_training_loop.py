@@ -43,7 +43,7 @@ def test_training_goes_on_from_the_last_checkpoint_after_a_kill(problem: Problem
 
 def test_only_the_last_two_checkpoints_are_kept(problem: Problem) -> None:
     problem.train(checkpoint_every=3)
-    assert [path.name for path in problem.checkpoints().paths()] == ["step-000000015.pt", "step-000000018.pt"]
+    assert [path.name for path in problem.checkpoints().paths()] == ["step-000000018.pt", "step-000000020.pt"]
 
 
 def test_checkpoints_of_other_settings_are_not_taken_up(problem: Problem) -> None:
@@ -71,7 +71,7 @@ def test_a_batch_in_parts_has_the_gradient_of_the_whole(problem: Problem) -> Non
     def seen(parts: int) -> dict[str, float | None]:
         deterministic = problem.disturbed(0, torch.clone)
         deterministic.objective = lambda network, x1, generator: network.eval()(x1, torch.zeros(len(x1))).square()  # type: ignore[assignment]
-        return problem.train(deterministic, steps=1, accumulate=parts, log_every=1, fingerprint=str(parts)).history[0]
+        return problem.train(deterministic, steps=1, parts=parts, log_every=1, fingerprint=str(parts)).history[0]
 
     whole, parts = seen(1), seen(4)
     assert parts["loss"] == pytest.approx(whole["loss"], rel=1e-5)

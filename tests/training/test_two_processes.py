@@ -1,23 +1,98 @@
-"""Training on several devices, here two processes on the CPU."""
+"""Training on several devices, here two processes on the CPU: the same losses as on one."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pandas
+import pytest
 import torch
 from lightning_fabric import Fabric
+from pandas.testing import assert_frame_equal
 from small_problem import Problem
+from torch.testing import assert_close
+
+from pipeline.config_file import load_config
+from pipeline.data.prepare import prepare_data
+from pipeline.flow.errors import KinoflowError
+from pipeline.training.errors import TrainingError
+from pipeline.training.processes import launch_command, start_processes
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {"steps": 6, "parts": 4, "checkpoint_every": 4, "log_every": 1, "validate_every": 3}
 
 
 def train(fabric: Fabric, folder: Path) -> None:
-    fitted = Problem(folder).train(fabric=fabric, steps=6, checkpoint_every=4, log_every=1)
+    fitted = Problem(folder).train(fabric=fabric, **SETTINGS)
     torch.save({"network": fitted.network.state_dict(), "history": fitted.history}, folder / f"{fabric.global_rank}.pt")
 
 
-def test_both_end_with_the_same_weights_from_different_halves_of_the_batch(tmp_path: Path) -> None:
-    fabric = Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn")
-    fabric.launch(train, tmp_path)
-    one, other = (torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in (0, 1))
-    for name, weights in one["network"].items():
-        assert torch.equal(weights, other["network"][name]), name
-    assert [row["loss"] for row in one["history"]] != [row["loss"] for row in other["history"]]
-    assert [row["gradient_norm"] for row in one["history"]] == [row["gradient_norm"] for row in other["history"]]
-    assert [path.name for path in Problem(tmp_path).checkpoints().paths()] == ["step-000000004.pt"]
+def test_two_processes_have_the_losses_and_weights_of_one(tmp_path: Path) -> None:
+    (tmp_path / "two").mkdir()
+    Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn").launch(train, tmp_path / "two")
+    first, second = (torch.load(tmp_path / f"two/{rank}.pt", weights_only=True) for rank in (0, 1))
+    for name, weights in first["network"].items():
+        assert torch.equal(weights, second["network"][name]), name
+    assert first["history"] == second["history"]
+    alone = Problem(tmp_path).train(**SETTINGS)
+    assert_close(first["network"], alone.network.state_dict(), rtol=1e-5, atol=1e-7)
+    assert_frame_equal(pandas.DataFrame(alone.history), pandas.DataFrame(first["history"]), rtol=1e-5)
+    kept = [path.name for path in Problem(tmp_path / "two").checkpoints().paths()]
+    assert kept == ["step-000000004.pt", "step-000000006.pt"]
+
+
+def test_the_command_trains_on_two_processes_as_on_one(tiny_file: Callable[..., Path], tmp_path: Path) -> None:
+    """As users run it: the same command, once by itself and once for each process by torchrun."""
+    config = tiny_file({"experiments": {"checkerboard": {"training": {"parts": 2, "log_every": 1}}}})
+    prepare_data(load_config(config), "checkerboard", tmp_path / "tokens")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "--"]
+    for name, start in (("one", [sys.executable, "-m"]), ("two", torchrun)):
+        files = [f"--{file}={tmp_path / name / file}" for file in ("checkpoints", "weights", "metrics", "history")]
+        asked = ["train", f"--config={config}", "--experiment=checkerboard", "--run=metric"]
+        run = subprocess.run(
+            [*start, "pipeline", *asked, f"--tokens={tmp_path / 'tokens'}", *files],
+            cwd=ROOT,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
+        assert f"on {['one', 'two'].index(name) + 1} x cpu" in run.stdout
+    one, two = (pandas.read_csv(tmp_path / name / "history") for name in ("one", "two"))
+    assert len(one) == 20
+    assert_frame_equal(one, two, rtol=1e-5)
+
+
+def test_parts_that_the_processes_cannot_share_are_an_error(problem: Problem) -> None:
+    class Three(Fabric):
+        world_size = 3  # type: ignore[assignment]
+
+    with pytest.raises(TrainingError, match=r"training\.parts = 4: 3 processes"):
+        problem.train(fabric=Three(accelerator="cpu", devices=1), parts=4)
+
+
+def test_on_one_node_torchrun_starts_a_process_for_each_gpu() -> None:
+    command = launch_command(8, 1, ["train", "--gpus", "8"])
+    assert {"--nnodes=1", "--nproc-per-node=8", "--standalone"} < set(command)
+    assert command[-6:] == ["-m", "--", "pipeline", "train", "--gpus", "8"]
+
+
+def test_on_several_nodes_srun_starts_torchrun_on_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    command = launch_command(4, 2, ["train"])
+    assert command[:4] == ["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"]
+    assert {"--gpus-per-node=4", "--nnodes=2", "--nproc-per-node=4", "--rdzv-id=17"} < set(command)
+
+
+def test_several_nodes_without_slurm_are_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(KinoflowError, match=r"--nodes 2: there is no SLURM job here.*training\.resources\.nodes"):
+        start_processes(0, 2)
+
+
+def test_gpus_that_the_nodes_cannot_share_are_an_error() -> None:
+    with pytest.raises(KinoflowError, match="--gpus 3"):
+        start_processes(3, 2)

@@ -37,8 +37,8 @@ rule describe:
         "../../envs/cpu.yaml"
     threads: describe_workers
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=describe_memory,
+        runtime=describe_minutes,
     params:
         config=CONFIG_FILE,
         settings=describe_settings,
@@ -61,8 +61,8 @@ rule describe_test:
         "../../envs/cpu.yaml"
     threads: describe_workers
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=describe_memory,
+        runtime=describe_minutes,
     params:
         config=CONFIG_FILE,
         settings=describe_settings,
@@ -129,8 +129,8 @@ rule hull:
         "../../envs/cpu.yaml"
     threads: describe_workers
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=describe_memory,
+        runtime=describe_minutes,
     params:
         config=CONFIG_FILE,
         settings=hull_settings,
@@ -158,8 +158,8 @@ rule calibrate:
         "../../envs/cpu.yaml"
     threads: describe_workers
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=describe_memory,
+        runtime=describe_minutes,
     params:
         config=CONFIG_FILE,
         settings=calibrate_settings,
@@ -184,8 +184,8 @@ rule assess:
         "../../envs/cpu.yaml"
     threads: describe_workers
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=describe_memory,
+        runtime=describe_minutes,
     params:
         config=CONFIG_FILE,
         settings=describe_settings,

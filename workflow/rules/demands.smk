@@ -1,77 +1,146 @@
-# What the jobs ask of the machine.
+# What the jobs ask of the machine. The n-th attempt asks for n times the memory and time, up to `limits`.
 
 
-def prepare_memory(wildcards):
-    return CONFIG.experiments[experiment_of(wildcards)].preparation_resources.memory_mb
+def with_attempt(resources, key, attempt):
+    """Return what the attempt of a job asks for, which is never less than what the first does."""
+    first = getattr(resources, key)
+    return max(first, min(first * attempt, getattr(CONFIG.limits, key)))
 
 
-def prepare_minutes(wildcards):
-    return CONFIG.experiments[experiment_of(wildcards)].preparation_resources.minutes
+def memory_of(resources, attempt):
+    return with_attempt(resources, "memory_mb", attempt)
+
+
+def minutes_of(resources, attempt):
+    return with_attempt(resources, "minutes", attempt)
+
+
+# Preparation.
+
+
+def prepare_resources(wildcards):
+    return CONFIG.experiments[experiment_of(wildcards)].preparation_resources
+
+
+def prepare_memory(wildcards, attempt):
+    return memory_of(prepare_resources(wildcards), attempt)
+
+
+def prepare_minutes(wildcards, attempt):
+    return minutes_of(prepare_resources(wildcards), attempt)
+
+
+# Training, of a run or of a tokenizer. Several nodes are for SLURM, which takes their jobs for MPI's: it runs the
+# command once, on the first node, and the command starts the processes on all of them.
+
+
+def training_resources(wildcards):
+    if wildcards.get("codes"):
+        return CONFIG.experiments[wildcards.codes].tokenizer.training.resources
+    return run_of(wildcards).training.resources
 
 
 def train_gpus(wildcards):
-    return run_of(wildcards).training.resources.gpus
+    resources = training_resources(wildcards)
+    return resources.gpus * resources.nodes
 
 
-def train_memory(wildcards):
-    return run_of(wildcards).training.resources.memory_mb
+def train_nodes(wildcards):
+    return training_resources(wildcards).nodes
 
 
-def train_minutes(wildcards):
-    return run_of(wildcards).training.resources.minutes
+def train_threads(wildcards):
+    return max(1, training_resources(wildcards).gpus)
 
 
-def relax_memory(wildcards):
-    return CONFIG.experiments[wildcards.crystals].crystals.relaxation.resources.memory_mb
+def train_mpi(wildcards):
+    return "srun" if train_nodes(wildcards) > 1 else None
 
 
-def relax_minutes(wildcards):
-    return CONFIG.experiments[wildcards.crystals].crystals.relaxation.resources.minutes
+def train_tasks(wildcards):
+    return train_nodes(wildcards) if train_nodes(wildcards) > 1 else None
 
 
-def relax_workers(wildcards):
-    return CONFIG.experiments[wildcards.crystals].crystals.relaxation.workers
+def train_tasks_per_gpu(wildcards):
+    return 0 if train_nodes(wildcards) > 1 else None  # or the plugin would take that of `tasks` for it
 
 
-def describe_workers(wildcards):
-    return CONFIG.experiments[wildcards.crystals].crystals.workers
+def train_memory(wildcards, attempt):
+    return memory_of(training_resources(wildcards), attempt)
 
 
-def score_gpus(wildcards):
-    return CONFIG.experiments[experiment_of(wildcards)].scoring_resources.gpus
+def train_minutes(wildcards, attempt):
+    return minutes_of(training_resources(wildcards), attempt)
 
 
-def score_memory(wildcards):
-    return CONFIG.experiments[experiment_of(wildcards)].scoring_resources.memory_mb
+def encode_gpus(wildcards):
+    return min(1, training_resources(wildcards).gpus)
 
 
-def score_minutes(wildcards):
-    return CONFIG.experiments[experiment_of(wildcards)].scoring_resources.minutes
+# Sampling.
 
 
 def sample_gpus(wildcards):
     return run_of(wildcards).sampling.resources.gpus
 
 
-def sample_memory(wildcards):
-    return run_of(wildcards).sampling.resources.memory_mb
+def sample_memory(wildcards, attempt):
+    return memory_of(run_of(wildcards).sampling.resources, attempt)
 
 
-def sample_minutes(wildcards):
-    return run_of(wildcards).sampling.resources.minutes
+def sample_minutes(wildcards, attempt):
+    return minutes_of(run_of(wildcards).sampling.resources, attempt)
 
 
-def tokenizer_gpus(wildcards):
-    return CONFIG.experiments[wildcards.codes].tokenizer.training.resources.gpus
+# Crystals.
 
 
-def tokenizer_gpu(wildcards):
-    return min(1, tokenizer_gpus(wildcards))
+def relax_resources(wildcards):
+    return CONFIG.experiments[wildcards.crystals].crystals.relaxation.resources
 
 
-def tokenizer_memory(wildcards):
-    return CONFIG.experiments[wildcards.codes].tokenizer.training.resources.memory_mb
+def relax_memory(wildcards, attempt):
+    return memory_of(relax_resources(wildcards), attempt)
 
 
-def tokenizer_minutes(wildcards):
-    return CONFIG.experiments[wildcards.codes].tokenizer.training.resources.minutes
+def relax_minutes(wildcards, attempt):
+    return minutes_of(relax_resources(wildcards), attempt)
+
+
+def relax_workers(wildcards):
+    return CONFIG.experiments[wildcards.crystals].crystals.relaxation.workers
+
+
+def describe_resources(wildcards):
+    return CONFIG.experiments[wildcards.crystals].crystals.resources
+
+
+def describe_memory(wildcards, attempt):
+    return memory_of(describe_resources(wildcards), attempt)
+
+
+def describe_minutes(wildcards, attempt):
+    return minutes_of(describe_resources(wildcards), attempt)
+
+
+def describe_workers(wildcards):
+    return CONFIG.experiments[wildcards.crystals].crystals.workers
+
+
+# Scores.
+
+
+def score_resources(wildcards):
+    return CONFIG.experiments[experiment_of(wildcards)].scoring_resources
+
+
+def score_gpus(wildcards):
+    return score_resources(wildcards).gpus
+
+
+def score_memory(wildcards, attempt):
+    return memory_of(score_resources(wildcards), attempt)
+
+
+def score_minutes(wildcards, attempt):
+    return minutes_of(score_resources(wildcards), attempt)

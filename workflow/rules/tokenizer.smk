@@ -64,11 +64,15 @@ rule train_tokenizer:
         f"{BENCHMARKS}/train_tokenizer/{{codes}}.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
+    threads: train_threads
     resources:
-        gpu=tokenizer_gpus,
-        mem_mb=tokenizer_memory,
-        runtime=tokenizer_minutes,
+        gpu=train_gpus,
+        nodes=train_nodes,
+        mpi=train_mpi,
+        tasks=train_tasks,
+        tasks_per_gpu=train_tasks_per_gpu,
+        mem_mb=train_memory,
+        runtime=train_minutes,
     params:
         config=CONFIG_FILE,
         settings=tokenizer_settings,
@@ -76,7 +80,8 @@ rule train_tokenizer:
         events=f"{RESULTS}/tensorboard/{{codes}}_tokenizer",
     shell:
         "python -m pipeline train-tokenizer --config {params.config} --experiment {wildcards.codes} "
-        "--images {input.images} --checkpoints {params.checkpoints} --events {params.events} --gpus {resources.gpu} "
+        "--images {input.images} --checkpoints {params.checkpoints} --events {params.events} "
+        "--gpus {resources.gpu} --nodes {resources.nodes} "
         "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
 
 
@@ -95,9 +100,9 @@ rule encode:
         "../../envs/cpu.yaml"
     threads: 1
     resources:
-        gpu=tokenizer_gpu,
-        mem_mb=tokenizer_memory,
-        runtime=tokenizer_minutes,
+        gpu=encode_gpus,
+        mem_mb=train_memory,
+        runtime=train_minutes,
     params:
         config=CONFIG_FILE,
     shell:

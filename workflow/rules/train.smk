@@ -13,9 +13,13 @@ rule train:
         f"{BENCHMARKS}/train/{{experiment}}/{{run}}.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
+    threads: train_threads
     resources:
         gpu=train_gpus,
+        nodes=train_nodes,
+        mpi=train_mpi,
+        tasks=train_tasks,
+        tasks_per_gpu=train_tasks_per_gpu,
         mem_mb=train_memory,
         runtime=train_minutes,
     params:
@@ -25,5 +29,6 @@ rule train:
         events=f"{RESULTS}/tensorboard/{{experiment}}/{{run}}",
     shell:
         "python -m pipeline train --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
-        "--tokens {input.tokens} --checkpoints {params.checkpoints} --events {params.events} --gpus {resources.gpu} "
+        "--tokens {input.tokens} --checkpoints {params.checkpoints} --events {params.events} "
+        "--gpus {resources.gpu} --nodes {resources.nodes} "
         "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
