@@ -12,6 +12,7 @@ from pipeline.cli_arguments import (
     device_counts,
     gpu_count,
     input_file,
+    journal_folder,
     of_experiment,
     of_run,
     output_file,
@@ -88,6 +89,7 @@ def parser() -> argparse.ArgumentParser:
     input_file(stage, "--weights", "weights from `train`")
     stage.add_argument("--search", type=Path, help="file from `search`, of a run that takes its sampling from there")
     shard_numbers(stage)
+    journal_folder(stage)
     output_file(stage, "--output", "samples to write (.safetensors)")
     gpu_count(stage)
 
@@ -123,6 +125,7 @@ def parser() -> argparse.ArgumentParser:
     stage.add_argument("--pictures", type=Path, help="pictures from `pictures`, of images only")
     stage.add_argument("--image-reference", type=Path, help="description from `image-reference`, of images only")
     stage.add_argument("--classifier", type=Path, help="weights from `train-classifier`, if its features are used")
+    journal_folder(stage)
     output_file(stage, "--output", "scores to write (.json)")
     gpu_count(stage)
 

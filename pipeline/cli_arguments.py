@@ -58,6 +58,10 @@ def device_counts(stage: argparse.ArgumentParser) -> None:
     stage.add_argument("--nodes", type=positive, default=1, help="nodes of the SLURM job to use (default: 1)")
 
 
+def journal_folder(stage: argparse.ArgumentParser) -> None:
+    stage.add_argument("--journal", type=Path, help="folder of what is finished, to go on from (default: none is kept)")
+
+
 def shard_numbers(stage: argparse.ArgumentParser) -> None:
     stage.add_argument("--shard", type=int, default=0, help="number of this shard, from 0 (default: 0)")
     stage.add_argument("--shards", type=int, default=1, help="number of shards (default: 1)")

@@ -5,7 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline import commands_crystals as commands
-from pipeline.cli_arguments import config_file, count, gpu_count, input_file, of_experiment, output_file, shard_numbers
+from pipeline.cli_arguments import (
+    config_file,
+    count,
+    gpu_count,
+    input_file,
+    journal_folder,
+    of_experiment,
+    output_file,
+    shard_numbers,
+)
 
 Add = Callable[[str, Callable[[argparse.Namespace], None], str, str], argparse.ArgumentParser]
 KEPT = ("composition", "lattice", "sites")
@@ -39,6 +48,7 @@ def _add_stages(add: Add) -> None:
     of_experiment(stage)
     input_file(stage, "--crystals", "table from `decode`, or of a data set's structures from `prepare`")
     stage.add_argument("--split", choices=("train", "validation", "test"), help="part of a data set to describe")
+    journal_folder(stage)
     output_file(stage, "--output", "table to write (.parquet)")
 
     stage = add(

@@ -51,6 +51,7 @@ def sample(arguments: Namespace) -> None:
         gpus=arguments.gpus,
         output=arguments.output,
         search=arguments.search,
+        journal=arguments.journal,
     )
 
 
@@ -96,6 +97,7 @@ def score(arguments: Namespace) -> None:
         classifier=arguments.classifier,
         gpus=arguments.gpus,
         output=arguments.output,
+        journal=arguments.journal,
     )
 
 

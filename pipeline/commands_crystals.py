@@ -34,6 +34,7 @@ def describe(arguments: Namespace) -> None:
         crystals=arguments.crystals,
         split=arguments.split,
         output=arguments.output,
+        journal=arguments.journal,
     )
 
 

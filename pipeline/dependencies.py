@@ -19,6 +19,8 @@ PLUMBING = {
     "pipeline.config_runs",
     "pipeline.config_problems",
     "pipeline.dependencies",
+    "pipeline.fingerprint",
+    "pipeline.journal",
     "pipeline.plugins",
     "pipeline.progress",
     "pipeline.provenance",

@@ -1,21 +1,24 @@
-"""A journal of finished rows, from which interrupted work goes on.
+"""A journal of finished parts of some work, from which it goes on after an interruption.
 
-One JSON value a line; the first line is the fingerprint of what the rows are made from. A row counts once its line is
+One JSON value a line; the first line is the fingerprint of what the parts are made from. A part counts once its line is
 complete, so that a process may be killed at any moment.
 """
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
 class Journal:
-    """Finished values by their position, in a folder of their own."""
+    """Finished values by their key, a position or a name, in a folder of their own."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         """Read what is there of the same fingerprint; anything else is thrown away."""
-        self.path, self.entries = folder / "finished.jsonl", dict[int, Any]()
+        self.path, self.entries = folder / "finished.jsonl", dict[int | str, Any]()
         folder.mkdir(parents=True, exist_ok=True)
         good = self._read(fingerprint) if self.path.is_file() else 0
         if good:
@@ -24,10 +27,17 @@ class Journal:
             self.path.unlink(missing_ok=True)
             self._append({"fingerprint": fingerprint})
 
-    def add(self, position: int, value: Any) -> None:
+    def add(self, key: int | str, value: Any) -> None:
         """Keep a value; when this returns it is on the disk."""
-        self._append([position, value])
-        self.entries[position] = value
+        self._append([key, value])
+        self.entries[key] = value
+
+    def once(self, key: int | str, compute: Callable[[], Result]) -> Result:
+        """Return the value that was kept under a key, or compute and keep it."""
+        if key not in self.entries:
+            self.add(key, compute())
+        value: Result = self.entries[key]
+        return value
 
     def remove(self) -> None:
         """Delete the journal, and its folder if there is nothing else in it."""

@@ -1,6 +1,7 @@
 """The stage that describes structures one by one: validity, density, fingerprints."""
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from pipeline.crystals.fingerprints import Fingerprinter
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystals_of
 from pipeline.crystals.validity import composition_valid, structural_valid
-from pipeline.crystals.workers import run_tasks
+from pipeline.crystals.workers import run_tasks_once
+from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
+from pipeline.journal import Journal
 from pipeline.parquet import read_table, write_table
 from pipeline.provenance import write_provenance
 
@@ -30,19 +33,34 @@ NOTHING: Row = {
 }
 
 
-def describe(config: Config, experiment: str, *, crystals: Path, split: str | None, output: Path) -> None:
-    """Write the description of every crystal of a table, or of the usable ones of a split."""
+def describe(
+    config: Config,
+    experiment: str,
+    *,
+    crystals: Path,
+    split: str | None,
+    output: Path,
+    journal: Path | None = None,
+) -> None:
+    """Write the description of every crystal of a table, or of the usable ones of a split.
+
+    With the folder of a `journal`, work that was stopped goes on with the next crystal.
+    """
     frame = read_table(crystals, [*CRYSTAL_COLUMNS, *(["split"] if split else [])])
     if split:
         frame = frame[(frame["split"] == split) & (frame["reason"] == "")].reset_index(drop=True)
         if frame.empty:
             raise KinoflowError(f"{crystals}: no usable structure in the split {split!r}; prepare more data")
     settings = settings_of(config, experiment)
-    write_table(output, describe_rows(frame, settings.workers, settings.seconds))
-    write_provenance([output], {"seconds": settings.seconds, "split": split}, config.seed, [crystals])
+    what = {"seconds": settings.seconds, "split": split}
+    finished = Journal(journal, fingerprint(what, [crystals], "pipeline.crystals.describe")) if journal else None
+    write_table(output, describe_rows(frame, settings.workers, settings.seconds, finished))
+    write_provenance([output], what, config.seed, [crystals])
+    if finished:
+        finished.remove()
 
 
-def describe_rows(frame: pd.DataFrame, workers: int, seconds: float) -> pd.DataFrame:
+def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: Journal | None = None) -> pd.DataFrame:
     """Return the frame with the columns of :data:`NOTHING`; a structure that takes too long costs only its own values.
 
     A row with a reason gets no fingerprint, and is not structurally valid; its composition counts if it has one.
@@ -51,7 +69,8 @@ def describe_rows(frame: pd.DataFrame, workers: int, seconds: float) -> pd.DataF
     reasons, crystals = list(frame["reason"]), crystals_of(frame)
     usable = [place for place, crystal in enumerate(crystals) if crystal is not None]
     items = [crystals[place] for place in usable]
-    for item, outcome in run_tasks(properties, items, workers=workers, seconds=seconds, label="validity"):
+    run = partial(run_tasks_once, finished=finished, workers=workers, seconds=seconds)
+    for item, outcome in run(properties, items, label="validity"):
         place = usable[item]
         rows[place] |= outcome.value or {}
         reasons[place] = reasons[place] or outcome.reason or rows[place]["reason"]
@@ -59,8 +78,7 @@ def describe_rows(frame: pd.DataFrame, workers: int, seconds: float) -> pd.DataF
             rows[place] |= {"fingerprint_reason": reasons[place], "structural_valid": False}
     usable = [place for place in usable if not reasons[place]]
     items = [crystals[place] for place in usable]
-    label, start = "fingerprints", fingerprinter_without_warnings
-    for item, done in run_tasks(fingerprints, items, workers=workers, seconds=seconds, label=label, initialise=start):
+    for item, done in run(fingerprints, items, label="fingerprints", initialise=fingerprinter_without_warnings):
         rows[usable[item]] |= done.value or {"fingerprint_reason": done.reason}
     described = pd.DataFrame(rows, columns=list(NOTHING), index=frame.index)
     types = {name: type(value) for name, value in NOTHING.items() if not isinstance(value, list)}

@@ -15,7 +15,7 @@ from pipeline.crystals.chgnet import load_chgnet
 from pipeline.crystals.relax import RELAXED_COLUMNS, lost
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
-from pipeline.crystals.workers import run_tasks
+from pipeline.crystals.workers import run_tasks_once
 from pipeline.dependencies import files_of
 from pipeline.journal import Journal
 from pipeline.parquet import read_table, write_table
@@ -63,22 +63,20 @@ def relax_table(
     rows = [rows[position] for position in part_of(len(rows), shard, shards)]
     what = settings.model_dump(mode="json", include={"count", "steps", "force", "seconds"})
     kept = Journal(journal, _fingerprint(what, rows, load))
-    todo = [position for position, row in enumerate(rows) if row["reason"] == "" and position not in kept.entries]
-    tasks = run_tasks(
+    usable = [row for row in rows if row["reason"] == ""]
+    tasks = run_tasks_once(
         partial(relax.relax, steps=settings.steps, force=settings.force),
-        [crystal_of(rows[position]) for position in todo],
+        [crystal_of(row) for row in usable],
+        finished=kept,
         workers=settings.workers,
         seconds=settings.seconds,
         label="relaxing",
         initialise=load,
     )
-    for number, outcome in tasks:
-        position = todo[number]
-        kept.add(position, outcome.value or lost(rows[position]["id"], outcome.reason))
-    relaxed = [
-        lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else kept.entries[position]
-        for position, row in enumerate(rows)
-    ]
+    done = {
+        usable[number]["id"]: outcome.value or lost(usable[number]["id"], outcome.reason) for number, outcome in tasks
+    }
+    relaxed = [lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else done[row["id"]] for row in rows]
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
     write_provenance([output], {"relaxation": what}, seed, [crystals])
     print(summary(relaxed))

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from pipeline.flow.errors import KinoflowError
+from pipeline.journal import Journal
 from pipeline.progress import Progress
 
 Result = TypeVar("Result")
@@ -74,6 +75,32 @@ def run_tasks(
         finally:
             for worker in crew:
                 worker.end()
+
+
+def run_tasks_once(
+    function: Callable[..., Result],
+    items: Sequence[Any],
+    *,
+    finished: Journal | None,
+    workers: int,
+    seconds: float,
+    label: str,
+    initialise: Callable[[], Any] | None = None,
+) -> Iterator[tuple[int, Outcome[Result]]]:
+    """Yield the same, but what is in the journal of `finished` tasks first; what gets done is kept in it.
+
+    What the function returns must be what JSON can hold.
+    """
+    known = {} if finished is None else finished.entries
+    todo = [position for position in range(len(items)) if f"{label} {position}" not in known]
+    for position in sorted(set(range(len(items))) - set(todo)):
+        yield position, Outcome(*known[f"{label} {position}"])
+    left = [items[position] for position in todo]
+    work = run_tasks(function, left, workers=workers, seconds=seconds, label=label, initialise=initialise)
+    for number, outcome in work:
+        if finished is not None:
+            finished.add(f"{label} {todo[number]}", [outcome.value, outcome.reason])
+        yield todo[number], outcome
 
 
 class Worker:

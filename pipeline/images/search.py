@@ -16,14 +16,15 @@ from pipeline.atomic import write_json
 from pipeline.config import Config, Corrector, Experiment, Run, Sampling, VelocityChoice
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
+from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.decoding import Decoder
 from pipeline.journal import Journal
 from pipeline.metrics import frechet_distance
 from pipeline.metrics.subject import Subject
 from pipeline.models.saved import load_network
-from pipeline.plugins import METRICS
-from pipeline.provenance import known_hash, settings_hash, write_provenance
+from pipeline.plugins import METRICS, MODELS
+from pipeline.provenance import write_provenance
 from pipeline.sampling.blocks import blocks_of, draw_blocks
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
@@ -73,7 +74,8 @@ def search(
     candidates = candidates_of(block, run)
     inputs = [tokens, weights, image_reference, *(path for path in (tokenizer, classifier) if path)]
     settings = json.loads(search_slice(config, experiment, run))
-    finished = Journal(journal, settings_hash(settings | {"inputs": [known_hash(path) for path in inputs]}))
+    code = ("pipeline.images.search", MODELS.module(model.description.model.name))
+    finished = Journal(journal, fingerprint(settings, inputs, *code))
     decoder = Decoder.of(data, tokenizer, device)
     options = METRICS.options(METRIC, block.scoring[METRIC])
     seed = derive_seed(chosen.seed, experiment, model.description.run, "search")

@@ -1,13 +1,12 @@
 """The stage that trains an experiment's tokenizer: from images to a VQVAE, metrics and the history of the training."""
 
-import hashlib
 from pathlib import Path
 
 import torch
 
 from pipeline.atomic import write_json
 from pipeline.config import Config, Tokenizer
-from pipeline.dependencies import files_of
+from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.discriminator import new_discriminator
 from pipeline.images.imagedata import ImageData
@@ -17,7 +16,7 @@ from pipeline.images.tokenizer import Description, SavedTokenizer
 from pipeline.images.vqgan import VQGAN, TokenizerObjective
 from pipeline.images.vqvae import VQVAE, check_side
 from pipeline.plugins import DATASETS
-from pipeline.provenance import known_hash, settings_hash, write_provenance
+from pipeline.provenance import write_provenance
 from pipeline.seeds import derive_seed
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import fit
@@ -62,7 +61,7 @@ def train_tokenizer(
             data.images["validation"],
             chosen.training,
             seed,
-            Checkpoints(checkpoints, fingerprint(description, chosen, data, [images, *needed])),
+            Checkpoints(checkpoints, fingerprint_of(description, chosen, data, [images, *needed])),
             on_checkpoint=lambda rows: write_history(history, rows),
             on_row=log.write,
         )
@@ -118,12 +117,8 @@ def new_vqgan(chosen: Tokenizer, description: Description, needed: list[Path]) -
     )
 
 
-def fingerprint(description: Description, chosen: Tokenizer, data: ImageData, inputs: list[Path]) -> str:
+def fingerprint_of(description: Description, chosen: Tokenizer, data: ImageData, inputs: list[Path]) -> str:
     """Return a hash of all that decides the weights after a given step: settings, data and code."""
     settings = description.model_dump(mode="json") | chosen.loss.model_dump(mode="json")
     settings |= chosen.training.model_dump(mode="json", exclude=WITHOUT_EFFECT)
-    code = hashlib.sha256()
-    for file in files_of("pipeline.images.tokenizer_training"):
-        code.update(file.read_bytes())
-    found = {"inputs": [known_hash(path) for path in inputs], "augmentation": data.augmentation}
-    return settings_hash(settings | found | {"code": code.hexdigest()})
+    return fingerprint(settings | {"augmentation": data.augmentation}, inputs, "pipeline.images.tokenizer_training")

@@ -3,7 +3,6 @@
 Rows of the training loop are (split, number) of an image: no image is copied before it is seen.
 """
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,21 @@ from torch.nn import functional
 
 from pipeline.atomic import write_json
 from pipeline.config import Config, Training
-from pipeline.dependencies import files_of
+from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.classifier import Classifier, Description, save_classifier
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.features.classifier import Options
 from pipeline.images.imagedata import ImageData, to_bytes, view
 from pipeline.metrics.intervals import rate
-from pipeline.provenance import known_hash, settings_hash, write_provenance
+from pipeline.provenance import write_provenance
 from pipeline.seeds import derive_seed
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import fit
 from pipeline.training.processes import new_fabric
 from pipeline.training.train import write_history
 
+MODULE = "pipeline.images.train_classifier"
 _SPLITS = ("train", "validation")
 _BATCH = 250  # test images at once
 
@@ -85,7 +85,7 @@ def train_classifier(
         _rows(data, "validation"),
         training,
         seed,
-        Checkpoints(checkpoints, _fingerprint(description, images)),
+        Checkpoints(checkpoints, fingerprint(description.model_dump(mode="json"), [images], MODULE)),
         on_checkpoint=lambda rows: write_history(history, rows),
     )
     if fabric.is_global_zero:
@@ -125,12 +125,3 @@ def accuracy(network: nn.Module, data: ImageData, device: torch.device) -> dict[
 def _rows(data: ImageData, split: str) -> Tensor:
     numbers = torch.arange(len(data.images[split]))
     return torch.stack([torch.full_like(numbers, _SPLITS.index(split)), numbers], dim=1)
-
-
-def _fingerprint(description: Description, images: Path) -> str:
-    """Return a hash of all that decides the weights after a given step: settings, data and code."""
-    code = hashlib.sha256()
-    for file in files_of("pipeline.images.train_classifier"):
-        code.update(file.read_bytes())
-    settings = description.model_dump(mode="json") | {"images": known_hash(images), "code": code.hexdigest()}
-    return settings_hash(settings)

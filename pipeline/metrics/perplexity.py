@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from pydantic import Field
@@ -47,7 +48,8 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
             nats, variance = 0.0, 0.0
             for number, rows in enumerate(tokens.split(options.batch)):
                 seed = derive_seed(subject.seed, "perplexity", name, number)
-                value, error = evaluate(rows.long().to(subject.device), torch.Generator().manual_seed(seed))
+                generator, x1 = torch.Generator().manual_seed(seed), rows.long().to(subject.device)
+                value, error = subject.once(f"perplexity {name} {number}", partial(evaluate, x1, generator))
                 nats, variance, done = nats + value, variance + error**2, done + 1
                 progress.advance(done, name)
             scores |= perplexities(name, nats / tokens.numel(), math.sqrt(variance) / tokens.numel(), subject.data)

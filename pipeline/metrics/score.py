@@ -2,6 +2,7 @@
 
 import importlib.metadata
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from pipeline.config import Config
 from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
+from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.pictures import Pictures
+from pipeline.journal import Journal
 from pipeline.metrics.subject import Subject
 from pipeline.models.saved import load_network
 from pipeline.parquet import read_table
@@ -37,12 +40,14 @@ def score_samples(
     classifier: Path | None = None,
     gpus: int = 0,
     output: Path,
+    journal: Path | None = None,
 ) -> None:
     """Write the conditions and the metrics of a set of samples as JSON.
 
     `evidence` are the tables of crystals: what is known of each, their descriptions, those of the test structures.
     `judge_weights` are those of the autoregressive run that judges samples of text, if one does. Of images there are
     `pictures`, the `image_reference` that they are compared with, and the weights of the `classifier` that does it.
+    With the folder of a `journal`, scoring that was stopped goes on with the next metric, or part of one.
     """
     data, drawn = TokenData.load(tokens), SampleSet.load(samples)
     chosen = config.experiments[experiment]
@@ -63,6 +68,10 @@ def score_samples(
             "hull": hull or "published formation energies",
             "energy model": f"CHGNet {importlib.metadata.version('chgnet')}",
         }
+    given = (weights, judge_weights, pictures, image_reference, classifier)
+    inputs = [samples, tokens, *(path for path in given if path), *(evidence or [])]
+    settings = {"scoring": chosen.scoring}
+    finished = Journal(journal, fingerprint(settings, inputs, *modules_of(chosen.scoring))) if journal else None
     subject = Subject(
         drawn,
         data,
@@ -76,12 +85,23 @@ def score_samples(
         image_reference=image_reference,
         classifier=classifier,
         device=device,
+        finished=finished,
     )
     metrics = score_subject(subject, chosen.scoring)
     write_json(output, {"conditions": conditions | conditions_of_metrics(subject, chosen.scoring), "metrics": metrics})
-    given = (weights, judge_weights, pictures, image_reference, classifier)
-    inputs = [samples, tokens, *(path for path in given if path), *(evidence or [])]
-    write_provenance([output], {"scoring": chosen.scoring}, seed, inputs)
+    write_provenance([output], settings, seed, inputs)
+    if finished:
+        finished.remove()
+
+
+def modules_of(scoring: Mapping[str, dict[str, Any]]) -> list[str]:
+    """Return the modules that the scores are computed by: those of the metrics, and what they choose by name."""
+    modules = ["pipeline.metrics.score"]
+    for name, options in scoring.items():
+        metric = METRICS.load(name)
+        chosen = metric.modules(METRICS.options(name, options)) if hasattr(metric, "modules") else []
+        modules += [METRICS.module(name), *chosen]
+    return modules
 
 
 def conditions_of_metrics(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -98,7 +118,8 @@ def score_subject(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> di
     """Return the numbers of all metrics in `scoring`, which has their options by name."""
     metrics: dict[str, float] = {}
     for name, options in scoring.items():
-        scores = METRICS.load(name).score(subject, METRICS.options(name, options))
+        score = partial(METRICS.load(name).score, subject, METRICS.options(name, options))
+        scores: dict[str, float] = subject.once(name, score)
         if twice := metrics.keys() & scores.keys():
             raise KinoflowError(f"metric {name!r}: another one gives {', '.join(sorted(twice))} too; rename it")
         metrics |= scores

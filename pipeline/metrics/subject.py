@@ -1,5 +1,6 @@
 """What a metric is given: the samples of a run, the data, the network, what is known of crystals, and the machine."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import torch
 from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
+from pipeline.journal import Journal, Result
 from pipeline.models.saved import SavedModel
 from pipeline.sampling.samples import SampleSet
 
@@ -19,7 +21,8 @@ class Subject:
     A run that is `swept` has the network of another run, which is scored there. Metrics that need files from elsewhere
     find them in `cache`, and a judge that is a run of the experiment its weights in `judge_weights`. Samples of images
     come with their `pictures`, bytes[N, H, W, C], what is known of the images that they are compared with
-    (`image_reference`), and the weights of the `classifier` that the workflow has trained for that, if it has.
+    (`image_reference`), and the weights of the `classifier` that the workflow has trained for that, if it has. What is
+    `finished` of an interrupted scoring is not computed again.
     """
 
     samples: SampleSet
@@ -34,6 +37,11 @@ class Subject:
     image_reference: Path | None = None
     classifier: Path | None = None
     device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
+    finished: Journal | None = None
+
+    def once(self, key: str, compute: Callable[[], Result]) -> Result:
+        """Return a value that was finished before an interruption, or compute it; it must be what JSON can hold."""
+        return compute() if self.finished is None else self.finished.once(key, compute)
 
     @property
     def evidence(self) -> CrystalEvidence:

@@ -14,6 +14,7 @@ from pipeline.flow.posterior import Model
 from pipeline.flow.sampler import Clamp, sample
 from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES
+from pipeline.journal import Journal
 from pipeline.models.saved import SavedModel
 from pipeline.progress import Progress
 from pipeline.sampling.autoregressive import OfClasses, sample_in_order
@@ -31,9 +32,17 @@ def blocks_of(count: int, block: int, shard: int, shards: int) -> range:
 
 
 def draw_blocks(
-    model: SavedModel, data: TokenData, sampling: Sampling, seed: int, blocks: Sequence[int]
+    model: SavedModel,
+    data: TokenData,
+    sampling: Sampling,
+    seed: int,
+    blocks: Sequence[int],
+    finished: Journal | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Draw the given blocks; return the tokens [N, D], and the tokens at the times of sampling.frames [F, N, D]."""
+    """Draw the given blocks; return the tokens [N, D], and the tokens at the times of sampling.frames [F, N, D].
+
+    Blocks that are in the journal of what is `finished` are not drawn again.
+    """
     length, steps = data.length, evaluations(model, data, sampling.steps)
     device = next(model.network.parameters()).device
     tokens, frames = [torch.empty(0, length, dtype=torch.int64)], [torch.empty(len(sampling.frames), 0, length)]
@@ -41,6 +50,12 @@ def draw_blocks(
         for position, block in enumerate(blocks):
             numbers = sampling.numbers(block)
             size = len(numbers)
+            if finished is not None and block in finished.entries:
+                kept = finished.entries[block]
+                tokens.append(torch.tensor(kept["tokens"], dtype=torch.int64).view(size, length))
+                frames.append(torch.tensor(kept["frames"], dtype=torch.int64).view(len(sampling.frames), size, length))
+                progress.advance((position + 1) * steps)
+                continue
             generator = torch.Generator().manual_seed(derive_seed(seed, "block", block))
             recorder = FrameRecorder(sampling.frames)
 
@@ -52,6 +67,8 @@ def draw_blocks(
             drawn = draw_tokens(model, data, sampling, kinds, generator, advance, recorder.see, labels=labels)
             tokens.append(drawn.cpu())
             frames.append(recorder.frames(size, length))
+            if finished is not None:
+                finished.add(block, {"tokens": tokens[-1].tolist(), "frames": frames[-1].long().tolist()})
     return torch.cat(tokens), torch.cat(frames, dim=1).long()
 
 

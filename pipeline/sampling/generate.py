@@ -8,8 +8,11 @@ from typing import Any
 from pipeline.config import Config, Corrector, Sampling, VelocityChoice
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
+from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
+from pipeline.journal import Journal
 from pipeline.models.saved import SavedModel, load_network
+from pipeline.plugins import MODELS
 from pipeline.provenance import inherit_provenance, write_provenance
 from pipeline.sampling.blocks import blocks_of, draw_blocks, labels_of
 from pipeline.sampling.samples import SampleSet, joined
@@ -28,10 +31,12 @@ def sample_run(
     gpus: int,
     output: Path,
     search: Path | None = None,
+    journal: Path | None = None,
 ) -> None:
     """Draw one shard of a run's samples; runs with the same network begin with the same noise.
 
-    `search` says which velocity and corrector a search has found, for a run that takes them from there.
+    `search` says which velocity and corrector a search has found, for a run that takes them from there. With the folder
+    of a `journal`, sampling that was stopped goes on with the next block.
     """
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
     check_gpus(gpus, "sampling.resources.gpus")
@@ -40,14 +45,18 @@ def sample_run(
     seed = derive_seed(chosen.seed, experiment, trained, "sampling")
     saved.network.to("cuda" if gpus else "cpu")
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)
-    drawn, frames = draw_blocks(saved, data, sampling, seed, blocks)
+    settings = {"run": run, "sampling": sampling.model_dump(mode="json", exclude={"shards", "resources"})}
+    inputs = [tokens, weights, *([search] if search else [])]
+    code = ("pipeline.sampling.generate", MODELS.module(saved.description.model.name))
+    finished = Journal(journal, fingerprint(settings | {"seed": seed}, inputs, *code)) if journal else None
+    drawn, frames = draw_blocks(saved, data, sampling, seed, blocks, finished)
     conditions = conditions_of(saved, data, sampling, chosen.seed)
     conditions |= {"run": run, "weights": chosen.weights} if chosen.weights else {}
     samples = [number for block in blocks for number in sampling.numbers(block)]
     SampleSet(drawn, conditions, sampling.frames, frames, labels_of(saved, data, samples)).save(output)
-    settings = sampling.model_dump(mode="json", exclude={"shards", "resources"})
-    inputs = [tokens, weights, *([search] if search else [])]
-    write_provenance([output], {"run": run, "sampling": settings}, chosen.seed, inputs)
+    write_provenance([output], settings, chosen.seed, inputs)
+    if finished:
+        finished.remove()
 
 
 def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Sampling:

@@ -1,7 +1,6 @@
 """The stage that trains one run: from tokens to weights, metrics and the history of the training."""
 
 import csv
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,10 +9,10 @@ import torch
 from pipeline.atomic import replacing, write_json
 from pipeline.config import Config, Training
 from pipeline.data.tokens import TokenData
-from pipeline.dependencies import files_of
+from pipeline.fingerprint import fingerprint
 from pipeline.models.saved import Description, is_told_classes, new_network, save_network
 from pipeline.plugins import MODELS
-from pipeline.provenance import known_hash, settings_hash, write_provenance
+from pipeline.provenance import write_provenance
 from pipeline.seeds import derive_seed
 from pipeline.training.batches import LabelledRows
 from pipeline.training.checkpoint import Checkpoints
@@ -66,7 +65,7 @@ def train_run(
             validation,
             chosen.training,
             seed,
-            Checkpoints(checkpoints, fingerprint(description, chosen.training, tokens)),
+            Checkpoints(checkpoints, fingerprint_of(description, chosen.training, tokens)),
             on_checkpoint=lambda rows: write_history(history, rows),
             on_row=log.write,
         )
@@ -80,13 +79,10 @@ def train_run(
         write_provenance([weights, metrics, history], settings, chosen.seed, [tokens])
 
 
-def fingerprint(description: Description, training: Training, tokens: Path) -> str:
+def fingerprint_of(description: Description, training: Training, tokens: Path) -> str:
     """Return a hash of all that decides the weights after a given step: settings, data and code."""
     settings = description.model_dump(mode="json") | training.model_dump(mode="json", exclude=WITHOUT_EFFECT)
-    code = hashlib.sha256()
-    for file in files_of("pipeline.training.train", MODELS.module(description.model.name)):
-        code.update(file.read_bytes())
-    return settings_hash(settings | {"tokens": known_hash(tokens), "code": code.hexdigest()})
+    return fingerprint(settings, [tokens], "pipeline.training.train", MODELS.module(description.model.name))
 
 
 def write_history(path: Path, rows: Sequence[Row]) -> None:

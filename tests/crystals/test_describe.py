@@ -12,10 +12,12 @@ from crystal_config import crystal_config
 from small_crystals import caesium_chloride, crystal, overlapping, rock_salt, table
 
 from pipeline.crystals import describe as module
+from pipeline.crystals import workers
 from pipeline.crystals.describe import NOTHING, describe, describe_rows
 from pipeline.crystals.table import rejected_row, row_of
 from pipeline.crystals.workers import Outcome
 from pipeline.flow.errors import KinoflowError
+from pipeline.journal import Journal
 from pipeline.parquet import read_table, write_table
 from pipeline.provenance import sidecar_of
 
@@ -86,7 +88,7 @@ def test_a_fingerprint_over_its_time_costs_no_other_column(monkeypatch: pytest.M
             return ((place, Outcome(function(item), "")) for place, item in enumerate(items))
         return iter([(0, Outcome(None, "time limit (60 s)"))])
 
-    monkeypatch.setattr(module, "run_tasks", with_late_fingerprints)
+    monkeypatch.setattr(module, "run_tasks_once", with_late_fingerprints)
     row = describe_rows(table(caesium_chloride()), workers=1, seconds=60).iloc[0]
     assert row["fingerprint_reason"] == "time limit (60 s)"
     assert (row["reason"], row["structural_valid"], row["elements"]) == ("", True, 2)
@@ -110,3 +112,31 @@ def test_the_stage_takes_the_usable_rows_of_a_split(tmp_path: Path) -> None:
     assert json.loads(sidecar_of(output).read_text())["settings"]["split"] == "test"
     with pytest.raises(KinoflowError, match="no usable structure in the split 'validation'"):
         describe(crystal_config(), "crystals", crystals=tmp_path / "rows.parquet", split="validation", output=output)
+
+
+def test_a_description_that_was_stopped_goes_on_with_the_next_crystal_and_gives_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_table(tmp_path / "crystals", table(caesium_chloride(), overlapping(), rock_salt("NaCl")))
+    files: Any = {"crystals": tmp_path / "crystals", "split": None, "journal": tmp_path / "journal"}
+    kept = Journal.add
+
+    def stopping(journal: Journal, key: int | str, value: Any) -> None:
+        kept(journal, key, value)
+        if len(journal.entries) == 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "add", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            describe(crystal_config(), "crystals", output=tmp_path / "stopped", **files)
+    given = list[int]()
+    with monkeypatch.context() as patch:
+        run_tasks = workers.run_tasks
+        patch.setattr(workers, "run_tasks", lambda *few, **more: given.append(len(few[1])) or run_tasks(*few, **more))
+        describe(crystal_config(), "crystals", output=tmp_path / "stopped", **files)
+    assert given[0] == 0  # all three had been looked at
+    assert given[1] in (1, 2)  # one fingerprint was there already
+    assert not (tmp_path / "journal").exists()
+    describe(crystal_config(), "crystals", output=tmp_path / "whole", **files)
+    assert (tmp_path / "stopped").read_bytes() == (tmp_path / "whole").read_bytes()

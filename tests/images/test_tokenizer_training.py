@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer import SavedTokenizer
-from pipeline.images.tokenizer_training import describe, fingerprint, train_tokenizer
+from pipeline.images.tokenizer_training import describe, fingerprint_of, train_tokenizer
 from pipeline.images.vqgan import TokenizerObjective
 from pipeline.provenance import sidecar_of
 from pipeline.training.errors import Interrupted
@@ -150,6 +150,6 @@ def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
         chosen, data = config(tmp_path, **values), ImageData.load(images)
         tokenizer = chosen.experiments["latents"].tokenizer
         assert tokenizer is not None
-        return fingerprint(describe(chosen, "latents", data), tokenizer, data, [images])
+        return fingerprint_of(describe(chosen, "latents", data), tokenizer, data, [images])
 
     assert (of() == of(**changes)) is kept

@@ -1,6 +1,7 @@
 """Perplexities: exact where they can be, bounds elsewhere, by one estimator, with names of sets as columns."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from pipeline.data.tokens import TokenData
 from pipeline.flow.paths import build_path
 from pipeline.flow.posterior import ExactPosterior
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.journal import Journal
 from pipeline.metrics.perplexity import Options, conditions, score
+from pipeline.metrics.score import score_subject
 from pipeline.metrics.subject import Subject
 from pipeline.models import text_autoregressive
 from pipeline.models.saved import Description, SavedModel
@@ -127,3 +130,35 @@ def test_a_network_of_scores_is_evaluated_as_one() -> None:
 def test_only_so_many_sequences_are_evaluated() -> None:
     scores = score(subject(None, None, run="independent"), Options(sequences=1))
     assert scores["perplexity_speeches"] == pytest.approx(7 / 4)
+
+
+def test_scoring_that_was_stopped_goes_on_with_the_next_part_and_gives_the_same_digits(tmp_path: Path) -> None:
+    class Stopping(Network):
+        left = 0
+
+        def forward(self, x: Tensor, t: Tensor) -> Tensor:
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+            return super().forward(x, t)
+
+    def scores(network: Network) -> dict[str, float]:
+        kept = subject(network, "mask", loss="mixture_elbo", finished=Journal(tmp_path, "these"))
+        return score_subject(kept, {"perplexity": {"points": 20, "batch": 2}})
+
+    counting = Stopping("mask")
+    counting.left = -1
+    score(subject(counting, "mask", loss="mixture_elbo"), Options(points=20, batch=2))
+    stopping = Stopping("mask")
+    stopping.left = (-1 - counting.left) // 2
+    with pytest.raises(KeyboardInterrupt):
+        scores(stopping)
+    done = len(Journal(tmp_path, "these").entries)
+    assert 0 < done < 4
+    resumed = scores(Network("mask"))
+    assert len(Journal(tmp_path, "these").entries) == 4 + 1  # parts, and the metric
+    assert resumed == score_subject(
+        subject(Network("mask"), "mask", loss="mixture_elbo"), {"perplexity": {"points": 20, "batch": 2}}
+    )
+    stopping.left = 0
+    assert scores(stopping) == resumed  # all is known

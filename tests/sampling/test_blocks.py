@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
 from pipeline.models.saved import Description, new_network, save_network
 from pipeline.provenance import sidecar_of
-from pipeline.sampling.blocks import FrameRecorder, blocks_of
+from pipeline.sampling.blocks import FrameRecorder, blocks_of, draw_tokens
 from pipeline.sampling.generate import gather_shards, sample_run
 from pipeline.sampling.references import draw_reference
 from pipeline.sampling.samples import SampleSet
@@ -163,3 +164,39 @@ def test_the_null_has_the_columns_of_the_data_without_their_dependence(
         assert torch.allclose(*shares, atol=0.03)
     black = ((drawn[:, 0] // 4 + drawn[:, 1] // 4) % 2 == 0).double().mean()
     assert 0.45 < black < 0.55
+
+
+def test_sampling_that_was_stopped_goes_on_with_the_next_block_and_gives_the_same_bytes(
+    configured: Configured, tokens: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, drawn, stop_after = tokens.parent, list[int](), [3]
+
+    def counted(*arguments: Any, **options: Any) -> torch.Tensor:
+        if len(drawn) == stop_after[0]:
+            raise KeyboardInterrupt
+        drawn.append(0)
+        return draw_tokens(*arguments, **options)
+
+    def run(name: str) -> bytes:
+        sample_run(
+            configured(),
+            "checkerboard",
+            "mask_linear",
+            tokens=tokens,
+            weights=weights,
+            shard=0,
+            shards=1,
+            gpus=0,
+            output=folder / name,
+            journal=folder / "journal",
+        )
+        return (folder / name).read_bytes()
+
+    monkeypatch.setattr("pipeline.sampling.blocks.draw_tokens", counted)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped")
+    stop_after[0] = -1
+    resumed = run("stopped")
+    assert len(drawn) == 6  # blocks in all: none was drawn twice
+    assert not (folder / "journal").exists()
+    assert resumed == run("whole")

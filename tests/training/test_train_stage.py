@@ -17,7 +17,7 @@ from pipeline.models.saved import Description, load_network, path_for
 from pipeline.provenance import sidecar_of
 from pipeline.seeds import derive_seed
 from pipeline.training import loop
-from pipeline.training.train import fingerprint, train_run
+from pipeline.training.train import fingerprint_of, train_run
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
     def of(settings: list[str]) -> str:
         run = load_config(tiny_file(), map(parse_setting, settings)).experiments["checkerboard"].runs["metric"]
         description = Description.of("metric", run, TokenData.load(tokens))
-        return fingerprint(description, run.training, tokens)
+        return fingerprint_of(description, run.training, tokens)
 
     assert (of([]) == of([f"experiments.checkerboard.{setting}"])) is kept
 

@@ -1,4 +1,5 @@
-# Crystals: from samples to what is known of each structure.
+# Crystals: from samples to what is known of each structure. The journals of finished rows are not declared as output, so
+# that Snakemake keeps them when a job fails and is tried again.
 localrules:
     decode,
     gather_relaxed,
@@ -42,9 +43,10 @@ rule describe:
     params:
         config=CONFIG_FILE,
         settings=describe_settings,
+        journal=f"{RESULTS}/journals/describe/{{crystals}}/{{name}}",
     shell:
         "python -m pipeline describe --config {params.config} --experiment {wildcards.crystals} "
-        "--crystals {input.crystals} --output {output.table} > {log} 2>&1"
+        "--crystals {input.crystals} --journal {params.journal} --output {output.table} > {log} 2>&1"
 
 
 rule describe_test:
@@ -66,12 +68,12 @@ rule describe_test:
     params:
         config=CONFIG_FILE,
         settings=describe_settings,
+        journal=f"{RESULTS}/journals/describe_test/{{crystals}}",
     shell:
         "python -m pipeline describe --config {params.config} --experiment {wildcards.crystals} "
-        "--crystals {input.rows} --split test --output {output.table} > {log} 2>&1"
+        "--crystals {input.rows} --split test --journal {params.journal} --output {output.table} > {log} 2>&1"
 
 
-# The journal of finished rows is not declared as output, so that Snakemake keeps it when a job fails and is tried again.
 rule relax:
     input:
         crystals=f"{RESULTS}/crystals/{{crystals}}/{{name}}.parquet",
@@ -94,7 +96,7 @@ rule relax:
     params:
         config=CONFIG_FILE,
         settings=relax_settings,
-        journal=f"{RESULTS}/journals/{{crystals}}/{{name}}/{{shard}}-of-{{shards}}",
+        journal=f"{RESULTS}/journals/relax/{{crystals}}/{{name}}/{{shard}}-of-{{shards}}",
     shell:
         "python -m pipeline relax --config {params.config} --experiment {wildcards.crystals} "
         "--crystals {input.crystals} --shard {wildcards.shard} --shards {wildcards.shards} "

@@ -118,7 +118,7 @@ rule search:
     params:
         config=CONFIG_FILE,
         settings=search_settings,
-        journal=f"{RESULTS}/journals/{{experiment}}/search/{{run}}",
+        journal=f"{RESULTS}/journals/search/{{experiment}}/{{run}}",
         tokenizer=tokenizer_flags,
         classifier=classifier_flags,
     shell:

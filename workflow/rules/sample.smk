@@ -4,6 +4,7 @@ localrules:
     reference,
 
 
+# The journal of finished blocks is not declared as output, so that Snakemake keeps it when a job fails and is tried again.
 rule sample:
     input:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
@@ -28,10 +29,11 @@ rule sample:
         config=CONFIG_FILE,
         settings=sample_settings,
         search=search_flags,
+        journal=f"{RESULTS}/journals/sample/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}",
     shell:
         "python -m pipeline sample --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
         "--tokens {input.tokens} --weights {input.weights} --shard {wildcards.shard} --shards {wildcards.shards} "
-        "{params.search} --gpus {resources.gpu} --output {output.samples} > {log} 2>&1"
+        "{params.search} --journal {params.journal} --gpus {resources.gpu} --output {output.samples} > {log} 2>&1"
 
 
 rule gather:

@@ -1,4 +1,5 @@
-# Scores of runs and references; a reference has no network.
+# Scores of runs and references; a reference has no network. Journals are not declared as output, so that Snakemake
+# keeps them when a job fails and is tried again.
 rule score:
     input:
         unpack(evidence_of),
@@ -26,10 +27,11 @@ rule score:
         settings=score_settings,
         evidence=evidence_flags,
         judge=judge_flags,
+        journal=f"{RESULTS}/journals/score/{{experiment}}/{{run}}",
     shell:
         "python -m pipeline score --config {params.config} --experiment {wildcards.experiment} "
         "--samples {input.samples} --tokens {input.tokens} --weights {input.weights} {params.evidence} {params.judge} "
-        "--gpus {resources.gpu} --output {output.scores} > {log} 2>&1"
+        "--journal {params.journal} --gpus {resources.gpu} --output {output.scores} > {log} 2>&1"
 
 
 rule score_reference:
@@ -56,7 +58,8 @@ rule score_reference:
         settings=score_settings,
         evidence=evidence_flags,
         judge=judge_flags,
+        journal=f"{RESULTS}/journals/score/{{experiment}}/{{reference}}",
     shell:
         "python -m pipeline score --config {params.config} --experiment {wildcards.experiment} "
         "--samples {input.samples} --tokens {input.tokens} {params.evidence} {params.judge} "
-        "--gpus {resources.gpu} --output {output.scores} > {log} 2>&1"
+        "--journal {params.journal} --gpus {resources.gpu} --output {output.scores} > {log} 2>&1"
