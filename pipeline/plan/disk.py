@@ -35,7 +35,9 @@ def disk_of(config: Config, name: str, shape: Shape, networks: Networks) -> list
 
 def _fetched(experiment: Experiment) -> Iterator[Need]:
     sizes = [CATALOGUE[name].size if name in CATALOGUE else None for name in dict.fromkeys(files_of(experiment))]
-    yield Need("fetched files", _sum(sizes))
+    yield Need("fetched files", sum(number for number in sizes if number is not None))
+    if None in sizes:
+        yield Need("fetched, size unknown", None)
 
 
 def _data(experiment: Experiment, shape: Shape) -> Iterator[Need]:
@@ -47,13 +49,13 @@ def _data(experiment: Experiment, shape: Shape) -> Iterator[Need]:
     yield Need("tokens", tokens)
     data_set = DATASETS.load(experiment.data.name)
     if getattr(data_set, "TEXT", False) or experiment.tokenizer is not None:
-        yield Need("tokens while they are made", tokens, kept=False)
+        yield Need("tokens, being made", tokens, kept=False)
     if images is not None:
         pixels = _times(_sum(list(images.rows.values())), images.kept**2 * images.channels)
         yield Need("images", pixels)
         options = DATASETS.options(experiment.data.name, experiment.data.options)
         if hasattr(image_source(options).module, "inputs"):  # pictures of the user are read by way of the cache
-            yield Need("images while they are read", pixels, kept=False)
+            yield Need("images, being read", pixels, kept=False)
 
 
 def _weights(networks: Networks) -> Iterator[Need]:

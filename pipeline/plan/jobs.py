@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Config, Experiment
-from pipeline.crystals import hull
 from pipeline.data.prepare import files_needed
+from pipeline.dependencies import constant_of
 from pipeline.plugins import DATASETS, METRICS
 
 
@@ -57,7 +57,8 @@ def files_of(experiment: Experiment) -> Iterator[str]:
     for metric, options in metrics_of(experiment):
         yield from files_needed(metric, options)
     yield from experiment.tokenizer.loss.files if experiment.tokenizer else ()
-    yield from hull.FILES if experiment.crystals and not experiment.crystals.hull else ()
+    if experiment.crystals and not experiment.crystals.hull:
+        yield from constant_of("pipeline.crystals.hull", "FILES", ())
 
 
 def metrics_of(experiment: Experiment) -> list[tuple[Any, Any]]:

@@ -71,7 +71,7 @@ def work_of(name: str, experiment: Experiment, shape: Shape, networks: Networks)
 
 
 def training_flops(training: Training, count: Count, validation: int | None) -> float:
-    """Return the FLOPs of a training: of every batch there and back, and of the validations as far as they are known."""
+    """Return the FLOPs of a training: of every batch there and back, and of the validations if their rows are known."""
     validations = -(-training.steps // training.validate_every)
     batches = (1 + BACKWARD) * float(training.steps) * training.batch * count.forward
     return batches + float(validations) * (validation or 0) * count.forward
@@ -95,9 +95,7 @@ def _sampling_work(
     blocks = -(-sampling.count // sampling.block)
     longest = min(1.0, -(-blocks // sampling.shards) * sampling.block / sampling.count)
     evaluations = sampling_evaluations(chosen) * count.forward
-    yield Work(
-        name, "sample", run, network, sampling.count * evaluations, SAMPLING, key, sampling.resources, longest
-    )
+    yield Work(name, "sample", run, network, sampling.count * evaluations, SAMPLING, key, sampling.resources, longest)
     if sampling.searched and experiment.search is not None:
         drawn = len(candidates_of(experiment, run)) * experiment.search.count
         yield Work(name, "search", run, network, drawn * evaluations, SAMPLING, key, sampling.resources)
