@@ -58,7 +58,8 @@ def files_of(experiment: Experiment) -> Iterator[str]:
         yield from files_needed(metric, options)
     yield from experiment.tokenizer.loss.files if experiment.tokenizer else ()
     if experiment.crystals and not experiment.crystals.hull:
-        yield from constant_of("pipeline.crystals.hull", "FILES", ())
+        published: Any = constant_of("pipeline.crystals.hull", "FILES", ())
+        yield from published
 
 
 def metrics_of(experiment: Experiment) -> list[tuple[Any, Any]]:

@@ -79,7 +79,9 @@ def test_a_transformer_takes_six_flops_a_parameter_and_token_besides_attention()
 def test_drawing_token_by_token_takes_about_one_forward_pass(name: str) -> None:
     shape = CASES[name][1]
     network: Any = new_network(choice_of(name), shape).requires_grad_(False)
-    kinds = tokens.layout(torch.tensor([6]), 6) if shape is CRYSTALS else torch.zeros(1, shape.length, dtype=torch.int64)
+    kinds = (
+        tokens.layout(torch.tensor([6]), 6) if shape is CRYSTALS else torch.zeros(1, shape.length, dtype=torch.int64)
+    )
 
     def draw() -> None:
         state, last = network.start(kinds), None
