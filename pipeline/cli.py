@@ -20,6 +20,7 @@ from pipeline.cli_arguments import (
 )
 from pipeline.cli_crystals import add_crystal_commands
 from pipeline.cli_images import add_image_commands
+from pipeline.cli_plan import add_plan_command
 from pipeline.cli_text import add_text_commands
 from pipeline.config import REFERENCES
 from pipeline.flow.errors import KinoflowError
@@ -171,6 +172,8 @@ def parser() -> argparse.ArgumentParser:
 
     stage = add("check", commands.check, "check a configuration and print it with all defaults", "Writes nothing.")
     config_file(stage)
+
+    add_plan_command(add)
 
     stage = add("schema", commands.schema, "write the JSON schema of the configuration", "Made from the code.")
     stage.add_argument("--output", type=Path, help="file to write (default: standard output)")

@@ -49,6 +49,7 @@ COMMANDS = (
     "evaluate-images",
     "fetch",
     "check",
+    "plan",
     "schema",
 )
 

@@ -34,6 +34,11 @@ def vocabulary(options: Options) -> Vocabulary:
     return Vocabulary.single(options.levels, specials=1)
 
 
+def length(options: Options) -> int:
+    """Return the number of tokens in a sequence: two coordinates."""
+    return 2
+
+
 def probabilities(options: Options) -> Tensor:
     """Return q(x, y) for all pairs of levels, float64[levels, levels]."""
     square = torch.arange(options.levels) // (options.levels // options.squares)

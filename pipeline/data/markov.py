@@ -33,6 +33,11 @@ def vocabulary(options: Options) -> Vocabulary:
     return Vocabulary.single(options.states, specials=1)
 
 
+def length(options: Options) -> int:
+    """Return the number of tokens in a sequence."""
+    return options.length
+
+
 def transitions(options: Options) -> Tensor:
     """Return P(y | x) in row x, float64[states, states]; rows are drawn from a symmetric Dirichlet distribution."""
     generator = torch.Generator().manual_seed(derive_seed(options.chain_seed, "markov", "chain"))

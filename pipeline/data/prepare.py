@@ -1,7 +1,7 @@
 """The stage that prepares a data set: from its options to tokens.
 
-A data set is a file in this folder with `Options`, `vocabulary(options) -> Vocabulary`,
-`prepare(options, seed, cache) -> TokenData` and, if it needs files from elsewhere, `FILES`, or `files(options)`: their
+A data set is a file in this folder with `Options`, `vocabulary(options) -> Vocabulary`, `length(options) -> int`, which
+is the number of tokens in a sequence, `prepare(options, seed, cache) -> TokenData` and, if it needs files from elsewhere, `FILES`, or `files(options)`: their
 names in the catalogue. They are fetched before, and lie in `cache`. A data set that reads files of the user names them
 with `inputs(options)`. One of structures has `read` and `tokens_of` in place of `prepare` (see
 :mod:`pipeline.crystals.dataset`), and what it has read is written beside the tokens. One of images is made of prepared

@@ -77,6 +77,11 @@ def vocabulary(options: Options) -> Vocabulary:
     return Vocabulary.single(options.tokenizer.tokens, specials=1)
 
 
+def length(options: Options) -> int:
+    """Return the number of tokens in a block."""
+    return options.length
+
+
 def files(options: Options) -> list[str]:
     """Return the names in the catalogue of all files that are read."""
     names = [name for corpus in _corpora(options) for name in corpus.files]

@@ -35,7 +35,7 @@ class _Layer:
 
 
 _PLAIN, _POOLED, _COMPARED = _Layer(), _Layer(pool=2), _Layer(compared=True)
-_LAYERS: dict[Literal["vgg16", "alexnet"], tuple[str, tuple[_Layer, ...]]] = {
+LAYERS: dict[Literal["vgg16", "alexnet"], tuple[str, tuple[_Layer, ...]]] = {
     "vgg16": (
         "VGG16_0",
         (_PLAIN, _COMPARED, _POOLED, _COMPARED, *(_POOLED, _PLAIN, _COMPARED) * 3),
@@ -64,7 +64,7 @@ class Lpips:
     @classmethod
     def load(cls, path: Path, network: Literal["vgg16", "alexnet"]) -> "Lpips":
         """Read the weights of a network, kernels [side, side, F, F'], as the catalogue has them."""
-        arrays, (name, layers) = read_arrays(path), _LAYERS[network]
+        arrays, (name, layers) = read_arrays(path), LAYERS[network]
         try:
             convolutions = [arrays[name][f"Conv_{number}"] for number in range(len(layers))]
             kernels = [_tensor(each["kernel"]).permute(3, 2, 0, 1).contiguous() for each in convolutions]

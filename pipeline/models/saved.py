@@ -3,6 +3,7 @@
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from pydantic import ValidationError
@@ -18,8 +19,22 @@ from pipeline.flow.likelihood import Integrand
 from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.flow.score import negative_score_entropy, posterior_logits
+from pipeline.flow.vocabulary import Vocabulary
 from pipeline.plugins import MODELS
 from pipeline.tensors import metadata_of, read_description
+
+
+class TokenShape(Protocol):
+    """What the size of a network depends on: of prepared data, or of such as are yet to be."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def grid(self) -> tuple[int, int, int] | None: ...
+    @property
+    def classes(self) -> int: ...
 
 
 class Description(Strict):
@@ -82,8 +97,8 @@ class SavedModel:
         return converted.view_as(logits)
 
 
-def new_network(choice: ModelChoice, data: TokenData) -> nn.Module:
-    """Return an untrained network for prepared data; one of images is told their grid and number of classes."""
+def new_network(choice: ModelChoice, data: TokenShape) -> nn.Module:
+    """Return an untrained network for data of some shape; one of images is told their grid and number of classes."""
     module = MODELS.load(choice.name)
     known = {"grid": data.grid, "classes": data.classes}
     taken = {key: value for key, value in known.items() if key in inspect.signature(module.build).parameters}

@@ -5,39 +5,9 @@ from collections import Counter
 import pytest
 from project import ROOT, Project
 
-from pipeline.config import Config, Experiment
+from pipeline.config import Config
 from pipeline.config_file import load_config
-
-
-def jobs_of(experiment: Experiment) -> Counter[str]:
-    """Return how many jobs of each rule an experiment takes, but for fetching."""
-    runs, references = list(experiment.runs.values()), len(experiment.references)
-    names = len(runs) + references
-    jobs = Counter(
-        train=sum(not run.weights for run in runs),
-        sample=sum(run.sampling.shards for run in runs),
-        gather=len(runs),
-        reference=references,
-        score=len(runs),
-        score_reference=references,
-        table=1,
-        figure=1,
-    )
-    if experiment.crystals:
-        stages = ("decode", "describe", "gather_relaxed", "assess")
-        jobs.update(dict.fromkeys(stages, names) | {"relax": names * experiment.crystals.relaxation.shards})
-        jobs.update(["prepare_crystals", "describe_test", "hull", "calibrate"])
-    elif "frechet_distance" in experiment.scoring:
-        jobs.update({"pictures": names, "search": sum(run.sampling.searched for run in runs)})
-        jobs.update(["prepare_images", "image_reference", "conditional_path", "sweeps"])
-        jobs.update(["train_tokenizer", "encode", "tokenizer_report"] if experiment.tokenizer else ["prepare_pixels"])
-        jobs.update(["train_classifier"] if experiment.scoring["frechet_distance"]["features"] == "classifier" else [])
-    else:
-        jobs.update(["prepare"])
-    if "generative_perplexity" in experiment.scoring:
-        judge = experiment.scoring["generative_perplexity"]["judge"]
-        jobs.update({"texts": names, "judge": "run" not in judge})
-    return +jobs  # without those that are not planned
+from pipeline.plan.jobs import fetched_files, jobs_of
 
 
 def configuration(scale: str) -> Config:
@@ -45,14 +15,20 @@ def configuration(scale: str) -> Config:
 
 
 @pytest.mark.parametrize("scale", ["demo", "small", "paper"])
-def test_every_scale_plans_its_jobs(project: Project, scale: str) -> None:
-    expected = Counter(["all"])
-    for experiment in configuration(scale).experiments.values():
+def test_every_scale_plans_the_jobs_of_its_scale_sheet(
+    project: Project, scale: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.folder)  # whose cache is empty
+    config = configuration(scale)
+    expected = Counter({"all": 1, "fetch": len(fetched_files(config))})
+    for experiment in config.experiments.values():
         expected += jobs_of(experiment)
-    planned = project.planned(scale)
-    fetched = planned.pop("fetch")  # none that is in the cache already
-    assert fetched > 0
-    assert planned == expected | {"total": expected.total() + fetched}
+    assert project.planned(scale) == expected | {"total": expected.total()}
+
+
+def test_the_scale_sheet_knows_of_further_choices(project: Project) -> None:
+    tiny = Counter(jobs_of(load_config(project.folder / "config/tiny.yaml").experiments["checkerboard"]))
+    assert project.planned(values="{figure: null}") == tiny - Counter(["figure"]) | {"all": 1, "total": tiny.total()}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The scale sheet: what a configuration asks for before anything runs, in jobs, computation, GPU-hours and disk."""
