@@ -44,7 +44,7 @@ def device() -> str:
     if torch is None or not torch.cuda.is_initialized():
         return processor()
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        used = range(min(torch.distributed.get_world_size(), torch.cuda.device_count()))  # one a process
+        used = list(range(min(torch.distributed.get_world_size(), torch.cuda.device_count())))  # one a process
     else:
         used = [number for number in range(torch.cuda.device_count()) if torch.cuda.max_memory_allocated(number)]
     return ", ".join(torch.cuda.get_device_name(number) for number in used) or processor()

@@ -37,6 +37,12 @@ def save_torch(path: Path) -> None:
         torch.save(BIG, temporary)
 
 
+def write_half(path: Path, error: Exception) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text("half")
+        raise error
+
+
 WRITERS: dict[str, Callable[[Path], Any]] = {
     "tensors": lambda path: write_tensors(path, "samples", {"tokens": BIG}, {}),
     "table": lambda path: write_table(path, pd.DataFrame({"x": torch.rand(1 << 18).numpy()})),
@@ -57,17 +63,15 @@ def test_a_full_disk_is_an_error_about_the_file_and_leaves_nothing(disk: Path, w
 
 
 def test_an_error_of_the_disk_without_a_name_gets_that_of_the_file(tmp_path: Path) -> None:
-    with pytest.raises(OSError) as failed, replacing(tmp_path / "target") as temporary:
-        temporary.write_text("half")
-        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(OSError) as failed:
+        write_half(tmp_path / "target", OSError(errno.ENOSPC, "No space left on device"))
     assert failed.value.filename == str(tmp_path / "target")
     assert not list(tmp_path.iterdir())
 
 
 def test_other_errors_are_passed_on_as_they_are(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="not the disk") as failed, replacing(tmp_path / "target") as temporary:
-        temporary.write_text("half")
-        raise RuntimeError("not the disk")
+    with pytest.raises(RuntimeError, match="not the disk") as failed:
+        write_half(tmp_path / "target", RuntimeError("not the disk"))
     assert failed.value.__cause__ is None
 
 

@@ -17,7 +17,7 @@ from pipeline.images.pictures import Pictures
 from pipeline.metrics.subject import Subject
 from pipeline.models.saved import load_network
 from pipeline.parquet import read_table
-from pipeline.plugins import METRICS
+from pipeline.plugins import METRICS, files_needed, inputs_needed
 from pipeline.provenance import write_provenance
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
@@ -81,7 +81,18 @@ def score_samples(
     write_json(output, {"conditions": conditions | conditions_of_metrics(subject, chosen.scoring), "metrics": metrics})
     given = (weights, judge_weights, pictures, image_reference, classifier)
     inputs = [samples, tokens, *(path for path in given if path), *(evidence or [])]
+    inputs += files_of_metrics(config, experiment)
     write_provenance([output], {"scoring": chosen.scoring}, seed, inputs)
+
+
+def files_of_metrics(config: Config, experiment: str) -> list[Path]:
+    """Return the files that an experiment's metrics measure with: fetched ones, and the user's own."""
+    found: list[Path] = []
+    for name, values in config.experiments[experiment].scoring.items():
+        metric, options = METRICS.load(name), METRICS.options(name, values)
+        found += [Path(config.data.cache) / file for file in files_needed(metric, options)]
+        found += inputs_needed(metric, options)
+    return found
 
 
 def conditions_of_metrics(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
