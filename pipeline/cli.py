@@ -12,6 +12,7 @@ from pipeline.cli_crystals import add_crystal_commands
 from pipeline.cli_errors import message_of
 from pipeline.cli_images import add_image_commands
 from pipeline.cli_text import add_text_commands
+from pipeline.cli_workflow import add_workflow_commands
 from pipeline.config import REFERENCES
 from pipeline.flow.errors import KinoflowError
 
@@ -147,6 +148,7 @@ def parser() -> argparse.ArgumentParser:
     add_crystal_commands(add)
     add_text_commands(add)
     add_image_commands(add)
+    add_workflow_commands(add)
 
     stage = add(
         "fetch",

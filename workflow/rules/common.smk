@@ -9,7 +9,7 @@ from snakemake.exceptions import WorkflowError
 
 from pipeline import slices
 from pipeline.config import REFERENCES
-from pipeline.config_file import load_config, with_types, write_config
+from pipeline.config_file import load_config, with_types
 from pipeline.dependencies import constant_of, files_of
 from pipeline.environment import serve_jobs
 from pipeline.flow.errors import KinoflowError
@@ -34,11 +34,6 @@ RESULTS = f"{CONFIG.results}/{CONFIG.scale}"
 CONFIG_FILE = f"{RESULTS}/config.yaml"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
-
-
-# Under the lock of the workflow, so that all jobs of a run read the same values.
-onstart:
-    write_config(Path(CONFIG_FILE), CONFIG)
 
 
 CRYSTALS = [name for name, experiment in CONFIG.experiments.items() if experiment.crystals]
