@@ -13,7 +13,7 @@ def add_workflow_commands(add: Add) -> None:
         "preflight",
         commands.preflight,
         "list all that a run would need and does not have",
-        "Files, space, rights, GPUs, versions of packages; fetches nothing. The workflow asks the same before it starts.",
+        "Files, space, rights, GPUs and packages; fetches nothing. The workflow does the same before its first job.",
     )
     config_file(stage)
     stage.add_argument("--cluster", action="store_true", help="jobs run elsewhere: GPUs are not looked for here")

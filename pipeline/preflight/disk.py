@@ -35,7 +35,7 @@ def check_disk(config: Config, need: DiskNeed, awaited: Sequence[str]) -> Findin
     asked: dict[int, list[tuple[str, Path, int]]] = {}  # by disk: both may be on the same
     for key, folder, size in (
         ("results", Path(config.results), need.results),
-        ("data.cache", _cache(config), need.cache),
+        ("data.cache", Path(config.data.cache), need.cache),
     ):
         place = existing_part(folder)
         fault = write_fault(place)
@@ -74,7 +74,3 @@ def write_fault(folder: Path) -> str | None:
     except OSError as error:
         return f"{folder} is full ({error.strerror})" if error.errno in FULL else f"{folder}: {error.strerror}"
     return None
-
-
-def _cache(config: Config) -> Path:
-    return Path(config.data.cache)
