@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.data.fetch import cached_fault
@@ -68,15 +68,11 @@ def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]
 
 
 def _shipped(resource: Resource) -> list[Path]:
-    """Return the files of installed dependencies that hold the resource."""
-    found = []
-    for source in resource.embedded:
-        try:
-            path = Path(str(resources.files(source.module).joinpath(source.member)))
-        except ModuleNotFoundError:
-            continue
-        found.append(path)
-    return found
+    """Return the files of installed dependencies that hold the resource; none is imported, which takes seconds."""
+    specs = [(find_spec(source.module), source.member) for source in resource.embedded]
+    return [
+        Path(folder, member) for spec, member in specs if spec for folder in spec.submodule_search_locations or ()
+    ]
 
 
 def _is_right(path: Path, resource: Resource, reasons: list[str]) -> bool:
