@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipeline import commands
+from pipeline import commands, process
 from pipeline.cli_arguments import (
     config_file,
     device_counts,
@@ -19,9 +19,11 @@ from pipeline.cli_arguments import (
     shard_numbers,
 )
 from pipeline.cli_crystals import add_crystal_commands
+from pipeline.cli_errors import message_of
 from pipeline.cli_images import add_image_commands
 from pipeline.cli_plan import add_plan_command
 from pipeline.cli_text import add_text_commands
+from pipeline.cli_workflow import add_workflow_commands
 from pipeline.config import REFERENCES
 from pipeline.flow.errors import KinoflowError
 
@@ -31,13 +33,15 @@ ERROR = 2  # exit status of an error that is explained in one message
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    parsed = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    parsed = parser().parse_args(given)
+    process.set_command(given)
     try:
         parsed.command(parsed)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (KinoflowError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {message_of(error)}", file=sys.stderr)
         return ERROR
     return 0
 
@@ -157,6 +161,7 @@ def parser() -> argparse.ArgumentParser:
     add_crystal_commands(add)
     add_text_commands(add)
     add_image_commands(add)
+    add_workflow_commands(add)
 
     stage = add(
         "fetch",

@@ -62,7 +62,10 @@ class Journal:
         return good
 
     def _append(self, value: Any) -> None:
-        with self.path.open("ab") as stream:
-            stream.write(json.dumps(value).encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+        try:
+            with self.path.open("ab") as stream:
+                stream.write(json.dumps(value).encode() + b"\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:  # such as a full disk; part of a line is passed over by the next one to read
+            raise OSError(error.errno, error.strerror, str(self.path)) from error

@@ -21,8 +21,10 @@ def read_table(path: Path, columns: Iterable[str] = ()) -> pd.DataFrame:
     """Read a frame, which must have the given columns."""
     try:
         frame = pq.read_table(path).to_pandas()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise KinoflowError(f"{path}: cannot be read as a parquet table ({error}); make it again") from error
+    except (pa.ArrowException, OSError) as error:
+        raise KinoflowError(
+            f"{path}: cannot be read as a parquet table ({error}); remove it and make it again"
+        ) from error
     if missing := [column for column in columns if column not in frame.columns]:
         has = f"it has {', '.join(frame.columns)}"
         raise KinoflowError(f"{path}: no column {', '.join(missing)}; {has}. Give another file, or make it again")

@@ -52,3 +52,18 @@ JUDGES = Plugins("judge", "pipeline.text.judges")
 FEATURES = Plugins("features", "pipeline.images.features")
 METRICS = Plugins("metric", "pipeline.metrics")
 FIGURES = Plugins("figure", "pipeline.report.figures")
+
+
+def files_needed(module: Any, options: Any) -> list[str]:
+    """Return the names in the catalogue of the files that a data set or a metric needs."""
+    return list(module.files(options)) if hasattr(module, "files") else list(getattr(module, "FILES", ()))
+
+
+def inputs_needed(module: Any, options: Any) -> list[Path]:
+    """Return the files and folders of the user that a data set or a metric reads; one that is missing is among them."""
+    return list(module.inputs(options)) if hasattr(module, "inputs") else []
+
+
+def hub_needed(module: Any, options: Any) -> list[str]:
+    """Return the names of what a data set or a metric reads from the Hugging Face Hub, not from a directory."""
+    return list(module.hub_names(options)) if hasattr(module, "hub_names") else []

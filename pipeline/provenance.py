@@ -5,13 +5,14 @@ import importlib.metadata
 import json
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pipeline import __version__
-from pipeline.atomic import write_json
+from pipeline.atomic import read_json, write_json
+from pipeline.process import process_record
 
 PACKAGES = (
     *("torch", "numpy", "scipy", "pandas", "pyarrow", "safetensors", "lightning-fabric", "snakemake"),
@@ -19,6 +20,7 @@ PACKAGES = (
     *("tokenizers", "transformers", "datasets"),
     *("pillow", "vector-quantize-pytorch"),
 )
+USED = ("command", "device", "host", "started", "wall_seconds", "peak_memory_mb")
 
 
 def sidecar_of(artefact: Path) -> Path:
@@ -27,7 +29,10 @@ def sidecar_of(artefact: Path) -> Path:
 
 
 def write_provenance(artefacts: Iterable[Path], settings: Mapping[str, Any], seed: int, inputs: Iterable[Path]) -> None:
-    """Write beside each artefact its checksum, the settings, seed and inputs it was made from, and by which code."""
+    """Write beside each artefact its checksum, the settings, seed and inputs it was made from, and by which code.
+
+    Beside that: the command to repeat it, the machine, and what the process has used of it until now.
+    """
     record = {
         "settings_sha256": settings_hash(settings),
         "settings": settings,
@@ -36,15 +41,39 @@ def write_provenance(artefacts: Iterable[Path], settings: Mapping[str, Any], see
         "code": code_version(),
         "python": platform.python_version(),
         "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
+        **process_record(),
     }
     for artefact in artefacts:
         write_json(sidecar_of(artefact), {"artefact": artefact.name, "sha256": file_hash(artefact)} | record)
 
 
-def inherit_provenance(artefact: Path, source: Path) -> None:
-    """Write beside an artefact the provenance of the one that it was copied or put together from."""
-    record = json.loads(sidecar_of(source).read_text(encoding="utf-8"))
-    write_json(sidecar_of(artefact), record | {"artefact": artefact.name, "sha256": file_hash(artefact)})
+def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
+    """Write beside an artefact what the shards that it was put together from have in common, and what each has used.
+
+    Its inputs are those of all shards, its seconds their sum, its memory that of the largest.
+    """
+    records = {str(shard): read_record(shard) for shard in shards}
+    used = [{"artefact": path} | {key: record[key] for key in USED} for path, record in records.items()]
+    first, *others = records.values()
+    inputs = dict(first["inputs"])
+    for record in others:
+        inputs |= record["inputs"]
+    gathered = {
+        "artefact": artefact.name,
+        "sha256": file_hash(artefact),
+        "inputs": inputs,
+        "command": process_record()["command"],
+        "wall_seconds": round(sum(shard["wall_seconds"] for shard in used), 3),
+        "peak_memory_mb": max(shard["peak_memory_mb"] for shard in used),
+        "shards": used,
+    }
+    write_json(sidecar_of(artefact), first | gathered)
+
+
+def read_record(artefact: Path) -> dict[str, Any]:
+    """Return the provenance of an artefact, which must be there."""
+    record: dict[str, Any] = read_json(sidecar_of(artefact))
+    return record
 
 
 def settings_hash(settings: Mapping[str, Any]) -> str:
@@ -56,7 +85,7 @@ def known_hash(path: Path) -> str:
     """Return the SHA-256 of a file, from its provenance if that is not older: hashing all tokens takes many minutes."""
     sidecar = sidecar_of(path)
     if sidecar.is_file() and sidecar.stat().st_mtime_ns >= path.stat().st_mtime_ns:
-        record = json.loads(sidecar.read_text(encoding="utf-8"))
+        record = read_record(path)
         if record.get("artefact") == path.name:
             return str(record["sha256"])
     return file_hash(path)

@@ -47,6 +47,8 @@ COMMANDS = (
     "sweeps",
     "generate-images",
     "evaluate-images",
+    "preflight",
+    "trace",
     "fetch",
     "check",
     "plan",

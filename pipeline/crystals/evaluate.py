@@ -4,7 +4,6 @@ It is the chain of the workflow in one call. Every structure that is read has on
 why there are none.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from pipeline.data.errors import FetchError
 from pipeline.data.fetch import fetch_by_name
 from pipeline.parquet import read_table, write_table
 from pipeline.plugins import METRICS
-from pipeline.provenance import file_hash, sidecar_of, write_provenance
+from pipeline.provenance import file_hash, read_record, sidecar_of, write_provenance
 from pipeline.seeds import derive_seed
 
 OF_CRYSTALS = ("crystal_validity", "crystal_coverage", "crystal_distributions", "crystal_stability")
@@ -102,7 +101,7 @@ def _made_from(artefact: Path, source: Path) -> bool:
     """Return whether a stage's result is there and was made from the file as it is now."""
     if not artefact.is_file() or not sidecar_of(artefact).is_file():
         return False
-    record = json.loads(sidecar_of(artefact).read_text(encoding="utf-8"))
+    record = read_record(artefact)
     return file_hash(source) in record["inputs"].values() and file_hash(artefact) == record["sha256"]
 
 

@@ -157,8 +157,8 @@ class Hull:
         """Read what `save` wrote."""
         try:
             table = pq.read_table(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise KinoflowError(f"{path}: cannot be read as a hull ({error}); make it again") from error
+        except (pa.ArrowException, OSError) as error:
+            raise KinoflowError(f"{path}: cannot be read as a hull ({error}); remove it and make it again") from error
         record = json.loads((table.schema.metadata or {}).get(b"kinoflow_hull", b"{}"))
         if record.get("version") != VERSION:
             found = f"version {record['version']} of the format" if "version" in record else "no hull"

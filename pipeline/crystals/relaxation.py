@@ -19,7 +19,7 @@ from pipeline.crystals.workers import run_tasks_once
 from pipeline.dependencies import files_of
 from pipeline.journal import Journal
 from pipeline.parquet import read_table, write_table
-from pipeline.provenance import file_hash, inherit_provenance, settings_hash, write_provenance
+from pipeline.provenance import file_hash, gather_provenance, settings_hash, write_provenance
 from pipeline.shards import part_of
 
 PACKAGES = ("chgnet", "ase", "torch", "numpy")  # whose versions change the last digits, or more
@@ -90,7 +90,7 @@ def gather_relaxed(shards: Sequence[Path], output: Path) -> None:
     lists = [name for name, kind in RELAXED_COLUMNS.items() if kind == "list"]
     plain = [row | {name: list(row[name]) for name in lists} for row in rows]
     write_table(output, frame_of(plain, RELAXED_COLUMNS))
-    inherit_provenance(output, shards[0])
+    gather_provenance(output, shards)
     print(summary(rows))
 
 

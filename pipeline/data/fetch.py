@@ -1,7 +1,6 @@
 """Fetch a resource: from the cache if it is there, else from the first source that gives the right bytes."""
 
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,7 +10,7 @@ from pipeline.data.catalogue import CATALOGUE
 from pipeline.data.embedded import obtain_embedded
 from pipeline.data.errors import FetchError, SourceError
 from pipeline.data.lock import exclusive
-from pipeline.data.mirror import MIRROR_VARIABLE, obtain_mirror
+from pipeline.data.mirror import mirror_directory, obtain_mirror
 from pipeline.data.package import obtain_package
 from pipeline.data.request import Request
 from pipeline.data.resource import Resource
@@ -46,19 +45,19 @@ def fetch(
     _check_order(order)
     target, checksum = resource.path(cache), resource.checksum
     # Before the lock, so that a cache that is filled and read-only serves.
-    if _cached_fault(target, checksum) == "":
+    if cached_fault(target, checksum) == "":
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(target.with_name(f".{target.name}.lock"), f"fetching {resource.key}") as locked:
-            fault = _cached_fault(target, checksum)
+            fault = cached_fault(target, checksum)
             if fault == "":
                 return target
             if locked:
                 remove_leftovers(target)
             if fault is not None:
                 logger.warning("%s is corrupted (%s); fetching it again", target, fault)
-            _obtain_first(resource, target, order, Request(Path(cache), _mirror_directory(mirror), progress), fault)
+            _obtain_first(resource, target, order, Request(Path(cache), mirror_directory(mirror), progress), fault)
     except OSError as error:
         raise FetchError(
             f"cannot write {target}: {error}; give data.cache a directory that can be written and has space"
@@ -131,7 +130,7 @@ def _check_order(order: Sequence[str]) -> None:
             raise FetchError(f"data.order: unknown kind of source {kind!r}; allowed are {allowed}")
 
 
-def _cached_fault(target: Path, checksum: str) -> str | None:
+def cached_fault(target: Path, checksum: str) -> str | None:
     """Empty when the cached file is right, None when there is none, else what is wrong with it."""
     if not target.exists():
         return None
@@ -139,13 +138,6 @@ def _cached_fault(target: Path, checksum: str) -> str | None:
         raise FetchError(f"{target} is not a file: remove it, or give data.cache another directory")
     got = sha256_of(target)
     return "" if got == checksum else difference(checksum, got)
-
-
-def _mirror_directory(mirror: Path | None) -> Path | None:
-    if mirror is not None:
-        return Path(mirror).expanduser()
-    value = os.environ.get(MIRROR_VARIABLE, "")
-    return Path(value).expanduser() if value else None
 
 
 def _obtain_first(resource: Resource, target: Path, order: Sequence[str], request: Request, fault: str | None) -> None:

@@ -1,5 +1,6 @@
 """Files in a local directory, for machines without a network."""
 
+import os
 from pathlib import Path
 
 from pipeline.data.errors import SourceError
@@ -8,6 +9,14 @@ from pipeline.data.resource import Resource
 from pipeline.data.verified import ChecksumError, write_verified
 
 MIRROR_VARIABLE = "KINOFLOW_MIRROR"
+
+
+def mirror_directory(mirror: Path | None) -> Path | None:
+    """Return the mirror that is given or, without one, that of the environment."""
+    if mirror is not None:
+        return Path(mirror).expanduser()
+    value = os.environ.get(MIRROR_VARIABLE, "")
+    return Path(value).expanduser() if value else None
 
 
 def obtain_mirror(resource: Resource, target: Path, request: Request) -> None:

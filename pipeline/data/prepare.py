@@ -9,11 +9,10 @@ images (see :mod:`pipeline.images.prepare`), by its `from_images` or by a tokeni
 """
 
 from pathlib import Path
-from typing import Any
 
 from pipeline.config import Config
 from pipeline.parquet import write_table
-from pipeline.plugins import DATASETS
+from pipeline.plugins import DATASETS, files_needed, inputs_needed
 from pipeline.provenance import write_provenance
 
 
@@ -33,10 +32,5 @@ def prepare_data(config: Config, experiment: str, output: Path, rows: Path | Non
         data = data_set.prepare(options, config.seed, cache)
     data.save(output)
     inputs = [cache / name for name in files_needed(data_set, options)]
-    inputs += data_set.inputs(options) if hasattr(data_set, "inputs") else []
+    inputs += inputs_needed(data_set, options)
     write_provenance(written, {"data": choice.model_dump()}, config.seed, inputs)
-
-
-def files_needed(module: Any, options: Any) -> list[str]:
-    """Return the names in the catalogue of the files that a data set or a metric needs."""
-    return list(module.files(options)) if hasattr(module, "files") else list(getattr(module, "FILES", ()))

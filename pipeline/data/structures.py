@@ -32,9 +32,10 @@ class Options(CrystalOptions):
 
 def inputs(options: Options) -> list[Path]:
     """Return the user's files that the tokens are made from; those in folders one by one."""
-    paths = _paths(options).values()
-    files = [sorted(path.rglob("*")) if path.is_dir() else [path] for path in paths]
-    return [file for group in files for file in group if file.is_file()]
+    found: list[Path] = []
+    for path in _paths(options).values():
+        found += sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    return found
 
 
 def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:

@@ -98,6 +98,11 @@ def inputs(options: Options) -> list[Path]:
     return list(dict.fromkeys(path for corpus in _corpora(options) for path in corpus.inputs))
 
 
+def hub_names(options: Options) -> list[str]:
+    """Return the repositories of the Hugging Face Hub that are read."""
+    return [name for corpus in _corpora(options) if (name := corpus.hub_name)]
+
+
 def prepare(options: Options, seed: int, cache: Path) -> TokenData:
     """Read and pack the corpus and the sets for evaluation."""
     cache.mkdir(parents=True, exist_ok=True)

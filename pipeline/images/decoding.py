@@ -77,7 +77,7 @@ def make_pictures(
 
     The reference `images` are held-out ones of the prepared `images`, as they are.
     """
-    check_gpus(gpus, "sampling.resources.gpus")
+    check_gpus(gpus, "scoring_resources.gpus")
     drawn, data = SampleSet.load(samples), TokenData.load(tokens)
     if drawn.conditions["run"] == "images":
         pictures = held_out_images(images, len(drawn.tokens))

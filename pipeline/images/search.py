@@ -19,6 +19,7 @@ from pipeline.devices import check_gpus
 from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.decoding import Decoder
+from pipeline.images.feature_choice import ChosenFeatures
 from pipeline.journal import Journal
 from pipeline.metrics import frechet_distance
 from pipeline.metrics.subject import Subject
@@ -103,6 +104,8 @@ def search(
         candidate.described() | {METRIC: distance} for candidate, distance in zip(candidates, distances, strict=True)
     ]
     write_json(output, {"found": candidates[least].described(), "tried": tried, "settings": settings})
+    features = ChosenFeatures.of(options.features)
+    inputs += [*(Path(config.data.cache) / name for name in features.files), *features.inputs]
     write_provenance([output], settings, chosen.seed, inputs)
     finished.remove()
 

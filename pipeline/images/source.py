@@ -6,9 +6,8 @@ from typing import Any
 
 from pipeline.chosen import chosen
 from pipeline.config import Choice
-from pipeline.data.prepare import files_needed
 from pipeline.images.imagedata import ImageData
-from pipeline.plugins import IMAGE_SETS
+from pipeline.plugins import IMAGE_SETS, files_needed
 
 
 class ImageChoice(Choice):

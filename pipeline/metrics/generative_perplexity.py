@@ -99,6 +99,12 @@ def inputs(options: Options) -> list[Path]:
     return ChosenJudge.of(options.judge).inputs
 
 
+def hub_names(options: Options) -> list[str]:
+    """Return what the judge is called on the model hub, if it is read from there."""
+    name = ChosenJudge.of(options.judge).hub_name
+    return [] if name is None else [name]
+
+
 def run_of(options: Options) -> str | None:
     """Return the run of the experiment whose network judges, if it is one."""
     return ChosenJudge.of(options.judge).run

@@ -20,7 +20,7 @@ from pipeline.journal import Journal
 from pipeline.metrics.subject import Subject
 from pipeline.models.saved import load_network
 from pipeline.parquet import read_table
-from pipeline.plugins import METRICS
+from pipeline.plugins import METRICS, files_needed, inputs_needed
 from pipeline.provenance import write_provenance
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
@@ -70,6 +70,7 @@ def score_samples(
         }
     given = (weights, judge_weights, pictures, image_reference, classifier)
     inputs = [samples, tokens, *(path for path in given if path), *(evidence or [])]
+    inputs += files_of_metrics(config, experiment)
     settings = {"scoring": chosen.scoring}
     finished = Journal(journal, fingerprint(settings, inputs, *modules_of(chosen.scoring))) if journal else None
     subject = Subject(
@@ -102,6 +103,16 @@ def modules_of(scoring: Mapping[str, dict[str, Any]]) -> list[str]:
         chosen = metric.modules(METRICS.options(name, options)) if hasattr(metric, "modules") else []
         modules += [METRICS.module(name), *chosen]
     return modules
+
+
+def files_of_metrics(config: Config, experiment: str) -> list[Path]:
+    """Return the files that an experiment's metrics measure with: fetched ones, and the user's own."""
+    found: list[Path] = []
+    for name, values in config.experiments[experiment].scoring.items():
+        metric, options = METRICS.load(name), METRICS.options(name, values)
+        found += [Path(config.data.cache) / file for file in files_needed(metric, options)]
+        found += inputs_needed(metric, options)
+    return found
 
 
 def conditions_of_metrics(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """The stage that draws an experiment's figure."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.atomic import replacing
+from pipeline.atomic import read_json, replacing
 from pipeline.config import Config
 from pipeline.data.tokens import TokenData
 from pipeline.flow.errors import KinoflowError
@@ -42,7 +41,7 @@ def make_figure(
         tables = zip(exhibits, map(read_table, structures), map(read_table, relaxed), strict=True)
         exhibits = [Exhibit(exhibit.samples, known, after) for exhibit, known, after in tables]
     if scores:
-        measured = (json.loads(path.read_text(encoding="utf-8"))["metrics"] for path in scores)
+        measured = (read_json(path)["metrics"] for path in scores)
         exhibits = [replace(exhibit, scores=found) for exhibit, found in zip(exhibits, measured, strict=True)]
     if pictures:
         shown = map(Pictures.load, pictures)

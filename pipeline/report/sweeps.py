@@ -1,11 +1,10 @@
 """The stage that makes the table of an experiment's sweeps: Fréchet distances by NFE and by the scale of guidance."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import write_text
+from pipeline.atomic import read_json, write_text
 from pipeline.config import REFERENCES, Config
 from pipeline.provenance import write_provenance
 from pipeline.report.markdown import markdown_table
@@ -31,7 +30,7 @@ Row = dict[str, Any]
 def make_sweep_table(config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path) -> None:
     """Write one row a point as CSV, and for each swept value one row a network and velocity as Markdown."""
     chosen = config.experiments[experiment]
-    points = points_of([json.loads(path.read_text(encoding="utf-8")) for path in scores])
+    points = points_of([read_json(path) for path in scores])
     rows, text = [], []
     for swept in SWEPT:
         lines = lines_of(points, swept)

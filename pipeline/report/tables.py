@@ -2,12 +2,11 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import write_text
+from pipeline.atomic import read_json, write_text
 from pipeline.config import REFERENCES, Config
 from pipeline.flow.errors import KinoflowError
 from pipeline.provenance import write_provenance
@@ -70,7 +69,7 @@ def _read(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
     """Return the conditions and metrics of the scored runs by name."""
     found: dict[str, tuple[Row, Row]] = {}
     for path in scores:
-        score = json.loads(path.read_text(encoding="utf-8"))
+        score = read_json(path)
         run = score["conditions"]["run"]
         if run in found:
             raise KinoflowError(f"{path}: another file has the scores of run {run!r} already; give one of them")

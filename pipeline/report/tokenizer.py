@@ -47,9 +47,8 @@ def make_tokenizer_table(
     device = torch.device("cuda" if gpus else "cpu")
     data, codes, saved = ImageData.load(images), TokenData.load(tokens), SavedTokenizer.load(tokenizer, device)
     options, reference = comparison_options(config, experiment), ImageReference.load(image_reference)
-    extractor = ChosenFeatures.of(options.features).load(
-        cache=Path(config.data.cache), classifier=classifier, device=device
-    )
+    features, cache = ChosenFeatures.of(options.features), Path(config.data.cache)
+    extractor = features.load(cache=cache, classifier=classifier, device=device)
     live = live_codes(codes)
     rebuilt = (reconstruct(saved, part, live) for part, _ in data.parts("test"))
     after = statistics_of(features_of(extractor, rebuilt, data.levels, options.batch))
@@ -65,6 +64,7 @@ def make_tokenizer_table(
     write_text(table, as_csv([row, PAPERS], [*CONDITIONS, *metrics]))
     write_text(markdown, markdown_table([row], [PAPERS], CONDITIONS, metrics))
     inputs = [images, tokens, tokenizer, image_reference, *([classifier] if classifier else [])]
+    inputs += [*(cache / name for name in features.files), *features.inputs]
     write_provenance([table, markdown], {"experiment": experiment}, config.seed, inputs)
 
 

@@ -1,10 +1,10 @@
 """The stages that draw samples from a trained run: one shard, and all shards together."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.atomic import read_json
 from pipeline.config import Config, Corrector, Sampling, VelocityChoice
 from pipeline.data.tokens import TokenData
 from pipeline.devices import check_gpus
@@ -13,7 +13,7 @@ from pipeline.flow.errors import KinoflowError
 from pipeline.journal import Journal
 from pipeline.models.saved import SavedModel, load_network
 from pipeline.plugins import MODELS
-from pipeline.provenance import inherit_provenance, write_provenance
+from pipeline.provenance import gather_provenance, write_provenance
 from pipeline.sampling.blocks import blocks_of, draw_blocks, labels_of
 from pipeline.sampling.samples import SampleSet, joined
 from pipeline.seeds import derive_seed
@@ -66,7 +66,7 @@ def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Samplin
         raise KinoflowError(f"run {run!r}: sampling.searched is {str(sampling.searched).lower()}; {fix}")
     if search is None:
         return sampling
-    found = json.loads(search.read_text(encoding="utf-8"))["found"]
+    found = read_json(search)["found"]
     corrector = Corrector.model_validate(found["corrector"]) if found["corrector"] else None
     velocity = VelocityChoice.model_validate(found["velocity"])
     return sampling.model_copy(update={"velocity": velocity, "corrector": corrector})
@@ -97,7 +97,7 @@ def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: 
 def gather_shards(shards: Sequence[Path], output: Path) -> None:
     """Join the shards of a run, in the order given."""
     joined([SampleSet.load(path) for path in shards]).save(output)
-    inherit_provenance(output, shards[0])
+    gather_provenance(output, shards)
 
 
 def label(name: str, options: dict[str, object]) -> str:

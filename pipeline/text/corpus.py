@@ -9,6 +9,7 @@ from pipeline.chosen import chosen
 from pipeline.config import Choice
 from pipeline.plugins import CORPORA
 from pipeline.text.document import Document
+from pipeline.text.hub import HubOptions, hub_name
 
 
 class CorpusChoice(Choice):
@@ -45,6 +46,11 @@ class Corpus:
     def inputs(self) -> list[Path]:
         """The files of the user that it is read from."""
         return list(self.module.inputs(self.options)) if hasattr(self.module, "inputs") else []
+
+    @property
+    def hub_name(self) -> str | None:
+        """The repository of the Hugging Face Hub that it is read from, if it is no directory."""
+        return hub_name(self.options) if isinstance(self.options, HubOptions) else None
 
     def documents(self, cache: Path, split: str) -> Iterator[Document]:
         """Yield the documents of a split."""

@@ -28,6 +28,11 @@ def revision_of(options: HubOptions) -> str | None:
     return _commit(options.repository, options.revision)
 
 
+def hub_name(options: HubOptions) -> str | None:
+    """Return the name of the repository, None for a directory."""
+    return options.repository if _directory(options.repository) is None else None
+
+
 def inputs_of(options: HubOptions) -> list[Path]:
     """Return the files of a directory that holds a copy; of the Hub, none."""
     directory = _directory(options.repository)

@@ -11,7 +11,7 @@ from pipeline.chosen import chosen
 from pipeline.config import Choice, Config
 from pipeline.flow.errors import KinoflowError
 from pipeline.plugins import JUDGES, METRICS
-from pipeline.provenance import file_hash
+from pipeline.provenance import file_hash, write_provenance
 from pipeline.text.judges.missing import JudgeError
 
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
@@ -57,6 +57,12 @@ class ChosenJudge:
         return list(self.module.inputs(self.options)) if hasattr(self.module, "inputs") else []
 
     @property
+    def hub_name(self) -> str | None:
+        """The name on the model hub that it is read by, if it is."""
+        name: str | None = self.module.hub_name(self.options) if hasattr(self.module, "hub_name") else None
+        return name
+
+    @property
     def run(self) -> str | None:
         """The run of the experiment whose network it is, if it is one."""
         run: str | None = getattr(self.options, "run", None)
@@ -80,11 +86,14 @@ def prepare_judge(config: Config, experiment: str, output: Path) -> None:
         raise KinoflowError(f"experiments.{experiment}.scoring: has no {METRIC}, so nothing is judged; add it")
     judge = ChosenJudge.of(METRICS.options(METRIC, chosen.scoring[METRIC]).judge)
     record: dict[str, Any] = {"judge": judge.label, "revision": None, "files": {}}
+    files: tuple[Path, ...] = ()
     if judge.run is None:
         cache, device = Path(config.data.cache), torch.device("cpu")
         loaded = judge.load(cache=cache, weights=None, data=None, device=device)
         nats, tokens = loaded.negative_log_likelihood(["The cat sat on the mat, and the dog on the floor."])
         if not tokens.all() or not nats[0] < float("inf"):
             raise JudgeError(judge.label, f"gives {nats[0]} nats to {tokens[0]} tokens of a sentence; it cannot judge")
-        record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in loaded.files}}
+        files = loaded.files
+        record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in files}}
     write_json(output, record)
+    write_provenance([output], {"scoring": chosen.scoring}, config.seed, files)

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pipeline.data.catalogue import CATALOGUE
-from pipeline.data.prepare import files_needed
 from pipeline.data.tokens import SPLITS
 from pipeline.images.picture import ImageError
 from pipeline.images.sources import cifar10, digits, mnist
-from pipeline.plugins import IMAGE_SETS
+from pipeline.plugins import IMAGE_SETS, files_needed
 
 
 def noise(*shape: int, seed: int = 0) -> NDArray[np.uint8]:

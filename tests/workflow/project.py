@@ -1,5 +1,6 @@
 """A copy of the workflow in which tests run and edit it."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -45,6 +46,17 @@ class Project:
         assert result.returncode == 0, result.stdout
         stats = result.stdout.rpartition("Job stats:")[2].partition("\n\n")[0] if "Job stats:" in result.stdout else ""
         return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", stats, re.MULTILINE)}
+
+    def traced(self, artefact: str) -> dict[str, list[str]]:
+        """Return the files that an artefact was made from by their state, as `trace` says."""
+        output = self.folder / "trace.json"
+        result = self.run(sys.executable, "-m", "pipeline", "trace", artefact, "--json", str(output))
+        assert result.returncode == 0, result.stdout
+        states: dict[str, list[str]] = {}
+        for file in json.loads(output.read_text())["files"]:
+            assert not [edge for edge in file["inputs"] if edge["changed_since"]]
+            states.setdefault(file["state"], []).append(file["path"])
+        return states
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the folder."""

@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +58,31 @@ def test_every_artefact_has_its_provenance_and_no_shard_is_left(finished: Projec
         record = json.loads(artefact.with_name(f"{artefact.name}.provenance.json").read_text())
         assert {"sha256", "settings_sha256", "seed", "inputs", "code", "packages"} <= record.keys()
     assert not [file for file in (results / "shards").rglob("*") if file.is_file()]
+
+
+def test_a_table_is_traced_to_its_tokens_and_a_changed_file_is_marked(finished: Project) -> None:
+    files = finished.traced("results/tiny/tables/checkerboard.csv")
+    assert files.keys() == {"unchanged"}
+    stages = [path.split("/")[2] for path in files["unchanged"]]
+    assert stages[:5] == ["tables", *["scores"] * 4]
+    assert {"samples", "models", "tokens"} == set(stages[5:])
+    weights = finished.folder / "results/tiny/models/checkerboard/metric.safetensors"
+    before, times = weights.read_bytes(), weights.stat()
+    weights.write_bytes(before + b"more")
+    result = finished.run(sys.executable, "-m", "pipeline", "trace", "results/tiny/figures/checkerboard.png")
+    weights.write_bytes(before)
+    os.utime(weights, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert len(re.findall(r"models/checkerboard/metric.safetensors .* CHANGED since it was made", result.stdout)) == 1
+
+
+def test_seconds_and_memory_of_shards_are_those_that_snakemake_measured(finished: Project) -> None:
+    finished.traced("results/tiny/samples/checkerboard/metric.safetensors")
+    record = json.loads((finished.folder / "trace.json").read_text())["files"][0]
+    folder = finished.folder / "results/tiny/benchmarks/sample/checkerboard/metric"
+    measured = [float(file.read_text().splitlines()[1].split("\t")[0]) for file in sorted(folder.glob("*.tsv"))]
+    assert len(measured) == 2
+    assert record["measured_by"] == "benchmark"
+    assert record["wall_seconds"] == pytest.approx(sum(measured))
 
 
 def test_a_second_run_has_nothing_to_do(finished: Project) -> None:

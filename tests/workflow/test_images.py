@@ -51,6 +51,15 @@ def planned(project: Project, experiment: str, values: str) -> dict[str, int]:
     return {rule: count for rule, count in jobs.items() if rule not in ("all", "total")}
 
 
+@pytest.mark.parametrize(
+    "artefact", ["tables/pixels", "tables/latents", "tables/pixels_sweeps", "tables/latents_tokenizer"]
+)
+def test_tables_are_traced_to_the_digits(finished: Project, artefact: str) -> None:
+    files = finished.traced(f"results/{SCALE}/{artefact}.csv")
+    assert files.keys() == {"unchanged", "fetched"}
+    assert files["fetched"] == ["data/cache/digits/digits.csv.gz"]
+
+
 @pytest.mark.parametrize("experiment, paper", [("pixels", 5), ("latents", 4)])
 def test_the_table_has_runs_swept_and_searched_runs_references_and_the_papers_rows(
     experiment: str, paper: int, finished: Project

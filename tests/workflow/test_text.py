@@ -52,6 +52,13 @@ def test_the_table_has_runs_swept_runs_references_and_the_papers_rows(finished: 
     assert "ar" in rows["mask_ko"]["judge"]
 
 
+@pytest.mark.parametrize("artefact", ["tables/text.csv", "figures/text.png", "texts/text/mask_ko.txt"])
+def test_results_are_traced_to_the_documents(finished: Project, artefact: str) -> None:
+    files = finished.traced(f"results/{SCALE}/{artefact}")
+    assert files.keys() == {"unchanged", "no provenance"}
+    assert sorted(files["no provenance"]) == [f"rhymes/{number:02d}.txt" for number in range(20)]
+
+
 def test_there_are_texts_to_read_and_a_picture(finished: Project) -> None:
     folder = results_of(finished) / "texts/text"
     for name in ("ar", "mask_ko", "mask_ko_steps_2", "data", "independent"):

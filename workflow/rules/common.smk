@@ -9,12 +9,11 @@ from snakemake.exceptions import WorkflowError
 
 from pipeline import slices
 from pipeline.config import REFERENCES
-from pipeline.config_file import load_config, with_types, write_config
-from pipeline.data.prepare import files_needed
+from pipeline.config_file import load_config, with_types
 from pipeline.dependencies import constant_of, files_of
 from pipeline.environment import serve_jobs
 from pipeline.flow.errors import KinoflowError
-from pipeline.plugins import DATASETS, FIGURES, METRICS, MODELS
+from pipeline.plugins import DATASETS, FIGURES, METRICS, MODELS, files_needed, inputs_needed
 
 serve_jobs(workflow.basedir)
 
@@ -35,11 +34,6 @@ RESULTS = f"{CONFIG.results}/{CONFIG.scale}"
 CONFIG_FILE = f"{RESULTS}/config.yaml"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
-
-
-# Under the lock of the workflow, so that all jobs of a run read the same values.
-onstart:
-    write_config(Path(CONFIG_FILE), CONFIG)
 
 
 CRYSTALS = [name for name, experiment in CONFIG.experiments.items() if experiment.crystals]
@@ -122,9 +116,12 @@ def data_files(wildcards):
     data_set = DATASETS.load(choice.name)
     options = DATASETS.options(choice.name, choice.options)
     fetched = [f"{CONFIG.data.cache}/{name}" for name in files_needed(data_set, options)]
-    own = data_set.inputs(options) if hasattr(data_set, "inputs") else []
-    # A folder of images that is not there is reported by the job that reads it, with what is expected of it.
-    return [*fetched, *(str(path) for path in own if path.exists() or "IMAGES" not in vars(data_set))]
+    return fetched + existing(inputs_needed(data_set, options))
+
+
+def existing(own):
+    """Return those of the user's files and folders that are there: preflight reports the others, all at once."""
+    return [str(path) for path in own if path.exists()]
 
 
 def weights_of(wildcards):
@@ -141,8 +138,8 @@ def metrics_of(experiment):
 def judge_files(wildcards):
     """Return the files that the metrics of an experiment need: fetched ones, and the user's own."""
     metrics = metrics_of(experiment_of(wildcards))
-    own = [str(path) for metric, options in metrics if hasattr(metric, "inputs") for path in metric.inputs(options)]
-    return own + [
+    own = [path for metric, options in metrics for path in inputs_needed(metric, options)]
+    return existing(own) + [
         f"{CONFIG.data.cache}/{name}" for metric, options in metrics for name in files_needed(metric, options)
     ]
 

@@ -58,7 +58,7 @@ rule describe_test:
     log:
         f"{LOGS}/describe/{{crystals}}/test.log",
     benchmark:
-        f"{BENCHMARKS}/describe/{{crystals}}/test.tsv"
+        f"{BENCHMARKS}/describe/{{crystals}}.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: describe_workers
@@ -86,7 +86,7 @@ rule relax:
     log:
         f"{LOGS}/relax/{{crystals}}/{{name}}/{{shard}}-of-{{shards}}.log",
     benchmark:
-        f"{BENCHMARKS}/relax/{{crystals}}/{{name}}/{{shard}}-of-{{shards}}.tsv"
+        f"{BENCHMARKS}/relax/{{crystals}}/{{name}}/relaxed-{{shard}}-of-{{shards}}.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: relax_workers

@@ -63,7 +63,7 @@ def figure_flags(wildcards):
 def hull_files(wildcards):
     entries = CONFIG.experiments[wildcards.crystals].crystals.hull
     published = constant_of("pipeline.crystals.hull", "FILES", ())
-    return [entries] if entries else [f"{CONFIG.data.cache}/{name}" for name in published]
+    return existing([Path(entries)]) if entries else [f"{CONFIG.data.cache}/{name}" for name in published]
 
 
 # Of images: tokenizers, classifiers and pictures.

@@ -33,8 +33,11 @@ def splits(options: Options) -> tuple[str, ...]:
 
 def inputs(options: Options) -> list[Path]:
     """Return the files of text; those in folders one by one."""
-    found = [sorted(path.rglob("*")) if path.is_dir() else [path] for path in _paths(options).values()]
-    return [file for group in found for file in group if file.suffix in SUFFIXES and file.is_file()]
+    found: list[Path] = []
+    for path in _paths(options).values():
+        below = sorted(path.rglob("*")) if path.is_dir() else []
+        found += [file for file in below if file.suffix in SUFFIXES and file.is_file()] if path.is_dir() else [path]
+    return found
 
 
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:

@@ -51,6 +51,11 @@ def inputs(options: Options) -> list[Path]:
     return [] if directory is None else _readable(directory)
 
 
+def hub_name(options: Options) -> str | None:
+    """Return the name on the model hub, None for a local directory."""
+    return options.model if _directory(options) is None else None
+
+
 def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:
     """Return the judge from its directory or the hub's cache, or download it; pickled weights are never read."""
     from pipeline.text.judges.likelihood import Judge
