@@ -25,6 +25,7 @@ from pipeline.config_base import (
     RunName,
     StepChoice,
     Strict,
+    TrainingResources,
     VelocityChoice,
 )
 from pipeline.config_kinds import Crystals, Relaxation, Tokenizer, TokenizerLoss, TokenizerNetwork
@@ -40,6 +41,7 @@ __all__ = [
     "Experiment",
     "Fetching",
     "FigureChoice",
+    "Limits",
     "LossChoice",
     "ModelChoice",
     "Name",
@@ -57,6 +59,7 @@ __all__ = [
     "TokenizerLoss",
     "TokenizerNetwork",
     "Training",
+    "TrainingResources",
     "VelocityChoice",
 ]
 
@@ -86,6 +89,9 @@ class Experiment(Strict):
     sampling: Sampling = Field(Sampling(), description="sampling of every run")
     sweep: tuple[Sweep, ...] = Field(
         (), description="further samples of runs under other values of sampling; one block, or a list of them"
+    )
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        (), description="further seeds: each run is trained and sampled anew with each of them, as <run>_seed_<seed>"
     )
     search: Search | None = Field(None, description="a search for velocities and correctors; null: none")
     scoring: dict[Name, dict[str, Any]] = Field(description="metrics and their options")

@@ -117,11 +117,21 @@ def _complete(experiment: Any, seed: Any) -> Any:
         return experiment
     shared = {"seed": seed} | {key: experiment[key] for key in SHARED if key in experiment}
     # A configuration that was written with its runs complete has them already.
-    given = _swept(experiment) | _searched(experiment)
+    given = _seeded(experiment) | _swept(experiment) | _searched(experiment)
     given = experiment["runs"] | {name: run for name, run in given.items() if name not in experiment["runs"]}
     runs = {name: _with_weights(run, given) for name, run in given.items()}
     return experiment | {
         "runs": {name: merge(shared, run) if isinstance(run, dict) else run for name, run in runs.items()}
+    }
+
+
+def _seeded(experiment: dict[str, Any]) -> dict[str, Any]:
+    """Return each run with a network of its own once more for each of the experiment's further seeds."""
+    seeds = experiment.get("seeds")
+    return {
+        f"{name}_seed_{seed}": experiment["runs"][name] | {"seed": seed}
+        for name in _with_networks(experiment, None, needs_path=False)
+        for seed in (seeds if isinstance(seeds, list | tuple) else ())
     }
 
 
@@ -173,13 +183,19 @@ def _named(value: Any) -> Any:
 
 
 def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> list[str]:
-    """Return the runs of those named (null: of all) that have a network of their own, and a path if need be."""
+    """Return the runs of those named (null: of all) that have a network of their own, and a path if need be.
+
+    Those that further seeds have added, which a configuration that was written has among its runs, are left out.
+    """
+    seeds = experiment.get("seeds")
+    endings = tuple(f"_seed_{seed}" for seed in (seeds if isinstance(seeds, list | tuple) else ()))
     return [
         name
         for name, run in experiment["runs"].items()
         if isinstance(run, dict)
         and (not isinstance(names, list | tuple) or name in names)
         and not run.get("weights")
+        and not (name.endswith(endings) and name.rpartition("_seed_")[0] in experiment["runs"])
         and not (needs_path and run.get("path") is None)
     ]
 

@@ -34,9 +34,8 @@ def assumptions_of(estimate: Estimate) -> list[str]:
         *([f"Not counted: the networks from elsewhere of {', '.join(uncounted)}."] if uncounted else []),
         *(["Not counted: relaxation with CHGNet, on CPUs."] if any(s.jobs["relax"] for s in sheets.values()) else []),
         f"Checkpoints hold {COPIES} copies of the weights (last and averaged) and {MOMENTS} moments for each "
-        f"parameter, in float32; {KEPT} are kept of a training until it is finished, and all trainings are taken to "
-        "run at once. Shards are taken to lie there for all runs at once. Logs, tables, figures, texts, relaxed "
-        "crystals and packages are not counted.",
+        f"parameter, in float32; the last {KEPT} of each training are kept. Shards are taken to lie there for all "
+        "runs at once. Logs, tables, figures, texts, relaxed crystals and packages are not counted.",
         *_of_measurements(estimate),
         *(f"{note}." for note in notes),
     ]

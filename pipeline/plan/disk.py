@@ -19,11 +19,12 @@ COPIES = 2  # of the weights in a checkpoint: the last and the averaged ones
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes of one kind of file (None: not known before the data are read), and whether they are kept."""
+    """Bytes of one kind of file (None: not known before the data are read): kept or not, in data.cache or not."""
 
     what: str
     size: int | None
     kept: bool = True
+    fetched: bool = False
 
 
 def disk_of(config: Config, name: str, shape: Shape, networks: Networks) -> list[Need]:
@@ -35,9 +36,9 @@ def disk_of(config: Config, name: str, shape: Shape, networks: Networks) -> list
 
 def _fetched(experiment: Experiment) -> Iterator[Need]:
     sizes = [CATALOGUE[name].size if name in CATALOGUE else None for name in dict.fromkeys(files_of(experiment))]
-    yield Need("fetched files", sum(number for number in sizes if number is not None))
+    yield Need("fetched files", sum(number for number in sizes if number is not None), fetched=True)
     if None in sizes:
-        yield Need("fetched, size unknown", None)
+        yield Need("fetched, size unknown", None, fetched=True)
 
 
 def _data(experiment: Experiment, shape: Shape) -> Iterator[Need]:
@@ -64,7 +65,7 @@ def _weights(networks: Networks) -> Iterator[Need]:
     discriminator = networks.tokenizer.discriminator if networks.tokenizer else None
     yield Need("weights", FLOAT * (stored - (discriminator.stored if discriminator else 0)))
     checkpoint = FLOAT * (COPIES * stored + MOMENTS * parameters)
-    yield Need("checkpoints", KEPT * checkpoint, kept=False)
+    yield Need("checkpoints", KEPT * checkpoint)
 
 
 def _samples(experiment: Experiment, shape: Shape) -> Iterator[Need]:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Config, Experiment
-from pipeline.data.prepare import files_needed
 from pipeline.dependencies import constant_of
-from pipeline.plugins import DATASETS, METRICS
+from pipeline.plugins import DATASETS, METRICS, files_needed
 
 
 def jobs_of(experiment: Experiment) -> Counter[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from pipeline.config import Config, Resources, Run, Training
+from pipeline.config import Config, Run, Training, TrainingResources
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.train_classifier import ClassifierObjective
 from pipeline.images.vqgan import TokenizerObjective
@@ -25,7 +25,7 @@ from pipeline.training.batches import LabelledRows
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import Row, fit
 from pipeline.training.objective import Objective, objective_of
-from pipeline.training.train import new_fabric
+from pipeline.training.processes import new_fabric
 
 STEPS = 5
 MOST = {"cpu": 50e9, "cuda": 20e12}  # FLOPs of a step that is measured; a batch of more is made smaller
@@ -109,7 +109,7 @@ def _trials(
 def _timed(name: str, training: Training, step: int, trial: Callable[[int], Trial]) -> tuple[int, float]:
     """Return the batch and the seconds of a step; a batch that does not fit into memory is halved until it does."""
     device, asked = "cuda" if torch.cuda.is_available() else "cpu", training.resources
-    share = training.batch // max(1, asked.gpus * getattr(asked, "nodes", 1))
+    share = training.batch // asked.devices
     batch = max(1, min(share, int(MOST[device] / step)))
     while True:
         try:
@@ -127,7 +127,7 @@ def _step_seconds(trial: Trial, training: Training) -> float:
     def note(row: Row) -> None:
         times.append(time.perf_counter())  # the loop has read the loss, so that the device is done
 
-    fabric = new_fabric(training, int(torch.cuda.is_available()))
+    fabric = new_fabric(training, int(torch.cuda.is_available()), "training.resources.gpus")
     fabric.launch()
     with tempfile.TemporaryDirectory() as folder:
         checkpoints = Checkpoints(Path(folder), "measure")
@@ -138,6 +138,7 @@ def _step_seconds(trial: Trial, training: Training) -> float:
 
 def _short(training: Training, batch: int) -> Training:
     """Return the training of a few steps, of one batch on one device, with a row of the history after each."""
-    parts = {key: 1 for key in ("accumulate", "parts") if key in Training.model_fields}
     often = {"log_every": 1, "validate_every": STEPS, "checkpoint_every": STEPS}
-    return training.model_copy(update={"steps": STEPS, "batch": batch, "resources": Resources()} | often | parts)
+    return training.model_copy(
+        update={"steps": STEPS, "batch": batch, "parts": 1, "resources": TrainingResources()} | often
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.config import Experiment, Resources, Run, Training
+from pipeline.config import Experiment, Resources, Run, Training, TrainingResources
 from pipeline.images.search import candidates_of
 from pipeline.models.saved import is_told_classes
 from pipeline.plan.counting import BACKWARD, Count
@@ -36,7 +36,8 @@ class Work:
     @property
     def gpus(self) -> int:
         """How many GPUs a job has, over all its nodes; 0: it computes on the CPU."""
-        return self.resources.gpus * getattr(self.resources, "nodes", 1)
+        nodes = self.resources.nodes if isinstance(self.resources, TrainingResources) else 1
+        return self.resources.gpus * nodes
 
     def gpu_hours(self, gpu: Gpu, utilisation: float) -> float:
         """Return the hours of all jobs together on one GPU of a kind that reaches a share of its peak."""

@@ -1,7 +1,7 @@
 """All checks, one after the other, so that a user sees everything that is missing at once."""
 
 from pipeline.config import Config
-from pipeline.preflight.disk import check_disk, disk_need
+from pipeline.preflight.disk import check_disk, disk_need, planned_need
 from pipeline.preflight.files import check_files
 from pipeline.preflight.findings import Findings
 from pipeline.preflight.machine import check_gpus_here, check_packages, check_potentials
@@ -17,7 +17,8 @@ def preflight(config: Config, parts: set[Part] | None = None, *, local: bool = T
     found, needs = Findings(), needs_of(config, parts)
     files = check_files(needs, config.data)
     found.add(files)
-    found.add(check_disk(config, disk_need(config, files.awaited), files.awaited))
+    need = planned_need if parts is None else disk_need
+    found.add(check_disk(config, need(config, files.awaited), files.awaited))
     if local:
         found.add(check_gpus_here(needs))
     found.add(check_packages())

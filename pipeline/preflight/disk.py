@@ -29,6 +29,18 @@ def disk_need(config: Config, awaited: Sequence[str]) -> DiskNeed:
     return DiskNeed(RESULTS_MINIMUM, sum(CATALOGUE[name].size or 0 for name in awaited))
 
 
+def planned_need(config: Config, awaited: Sequence[str]) -> DiskNeed:
+    """Return what the scale sheet says that a run writes, less what is there already; it takes some seconds."""
+    from pipeline.plan.sheet import sheet_of
+
+    needs = [need for experiment in sheet_of(config).experiments.values() for need in experiment.disk]
+    planned = sum(need.size or 0 for need in needs if not need.fetched)
+    folder = Path(config.results) / config.scale
+    there = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    least = disk_need(config, awaited)
+    return DiskNeed(max(least.results, planned - there), least.cache)
+
+
 def check_disk(config: Config, need: DiskNeed, awaited: Sequence[str]) -> Findings:
     """Return whether both directories can be written to, by doing so, and have the space."""
     found = Findings()
