@@ -107,6 +107,7 @@ def table(arguments: Namespace) -> None:
         scores=arguments.scores,
         table=arguments.csv,
         markdown=arguments.markdown,
+        numbers=arguments.numbers,
     )
 
 

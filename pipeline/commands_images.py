@@ -64,6 +64,7 @@ def tokenizer_report(arguments: Namespace) -> None:
         gpus=arguments.gpus,
         table=arguments.csv,
         markdown=arguments.markdown,
+        numbers=arguments.numbers,
     )
 
 
@@ -155,6 +156,7 @@ def sweeps(arguments: Namespace) -> None:
         scores=arguments.scores,
         table=arguments.csv,
         markdown=arguments.markdown,
+        numbers=arguments.numbers,
     )
 
 
