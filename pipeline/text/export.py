@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline.atomic import write_text
 from pipeline.data.tokens import TokenData
-from pipeline.provenance import inherit_provenance
+from pipeline.provenance import write_provenance
 from pipeline.sampling.samples import SampleSet
 from pipeline.text.tokenizer import tokenizer_of
 
@@ -17,8 +17,7 @@ def export_texts(*, samples: Path, tokens: Path, text: Path, lines: Path) -> Non
     """Write the samples of a run or reference as text."""
     drawn = SampleSet.load(samples)
     write_samples(drawn, TokenData.load(tokens), text, lines)
-    for artefact in (text, lines):
-        inherit_provenance(artefact, samples)
+    write_provenance([text, lines], drawn.conditions, int(drawn.conditions["seed"]), [samples, tokens])
 
 
 def write_samples(drawn: SampleSet, data: TokenData, text: Path, lines: Path) -> list[str]:

@@ -15,7 +15,7 @@ from pipeline.config import Experiment
 from pipeline.config_file import load_config
 
 DVC = (sys.executable, "-m", "dvc")
-CALL = re.compile(r"snakemake (.*?) --cores all --rerun-incomplete --rerun-triggers mtime --allowed-rules (.+)")
+CALL = re.compile(r"snakemake (.*?) --cores all --rerun-incomplete --rerun-triggers mtime params --allowed-rules (.+)")
 JOB = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)*)", re.MULTILINE)
 FILES = re.compile(r"^    (input|output): (.*)$", re.MULTILINE)
 PASSING = ("results/demo/shards/",)  # what jobs make and take away again
