@@ -17,6 +17,8 @@ include: "workflow/rules/tokenizer.smk"
 include: "workflow/rules/images.smk"
 include: "workflow/rules/score.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/stages.smk"
+include: "workflow/rules/code.smk"
 
 
 rule all:

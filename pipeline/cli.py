@@ -144,6 +144,7 @@ def parser() -> argparse.ArgumentParser:
     stage.add_argument("--scores", type=Path, nargs="*", default=[], help="scores from `score`")
     output_file(stage, "--csv", "table to write, with all digits")
     output_file(stage, "--markdown", "table to write, rounded")
+    output_file(stage, "--numbers", "numbers of our rows to write, to compare versions by (.json)")
 
     stage = add(
         "figure", commands.figure, "draw the figure of an experiment", "Reads samples and tokens; writes a picture."

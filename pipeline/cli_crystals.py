@@ -90,6 +90,7 @@ def _add_stages(add: Add) -> None:
     input_file(stage, "--hull", "hull from `hull`")
     output_file(stage, "--csv", "table to write, with all digits")
     output_file(stage, "--markdown", "table to write, rounded")
+    output_file(stage, "--numbers", "numbers of our rows to write, to compare versions by (.json)")
 
     stage = add(
         "assess",

@@ -81,6 +81,7 @@ def _add_preparation(add: Add) -> None:
     _compared(stage)
     output_file(stage, "--csv", "table to write, with all digits")
     output_file(stage, "--markdown", "table to write, rounded")
+    output_file(stage, "--numbers", "numbers of our rows to write, to compare versions by (.json)")
     gpu_count(stage)
 
 
@@ -159,6 +160,7 @@ def _add_comparison(add: Add) -> None:
     stage.add_argument("--scores", type=Path, nargs="*", default=[], help="scores from `score`")
     output_file(stage, "--csv", "table to write, with all digits")
     output_file(stage, "--markdown", "table to write, rounded")
+    output_file(stage, "--numbers", "numbers of our rows to write, to compare versions by (.json)")
 
 
 def _add_generation(add: Add) -> None:

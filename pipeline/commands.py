@@ -111,6 +111,7 @@ def table(arguments: Namespace) -> None:
         scores=arguments.scores,
         table=arguments.csv,
         markdown=arguments.markdown,
+        numbers=arguments.numbers,
     )
 
 

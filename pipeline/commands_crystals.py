@@ -78,6 +78,7 @@ def calibrate(arguments: Namespace) -> None:
         hull=arguments.hull,
         csv=arguments.csv,
         markdown=arguments.markdown,
+        numbers=arguments.numbers,
     )
 
 

@@ -66,6 +66,7 @@ def tokenizer_report(arguments: Namespace) -> None:
         gpus=arguments.gpus,
         table=arguments.csv,
         markdown=arguments.markdown,
+        numbers=arguments.numbers,
     )
 
 
@@ -157,6 +158,7 @@ def sweeps(arguments: Namespace) -> None:
         scores=arguments.scores,
         table=arguments.csv,
         markdown=arguments.markdown,
+        numbers=arguments.numbers,
     )
 
 

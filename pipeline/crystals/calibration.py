@@ -20,6 +20,7 @@ from pipeline.crystals.workers import run_tasks
 from pipeline.parquet import read_table
 from pipeline.provenance import write_provenance
 from pipeline.report.markdown import markdown_table
+from pipeline.report.numbers import write_numbers
 from pipeline.seeds import derive_seed
 
 RESAMPLES = 2000
@@ -50,6 +51,7 @@ def calibrate(
     hull: Path,
     csv: Path,
     markdown: Path,
+    numbers: Path,
     load: Callable[[], Any] = load_chgnet,
 ) -> None:
     """Write a table with a row a comparison, over structures drawn from the test split of a data set.
@@ -73,8 +75,9 @@ def calibrate(
         table = [compare("formation energy by CHGNet", GROUND_STATE, predicted, actual, seed)]
     write_text(csv, pd.DataFrame(table, columns=list(COLUMNS)).to_csv(index=False))
     write_text(markdown, f"{markdown_table(table, [], COLUMNS[:2], COLUMNS[2:-1])}\n{NOTE}\n")
+    write_numbers(numbers, {row["compared"]: row for row in table})
     settings = {"calibration": chosen.calibration, "seconds": chosen.seconds}
-    write_provenance([csv, markdown], settings, config.seed, [rows, hull])
+    write_provenance([csv, markdown, numbers], settings, config.seed, [rows, hull])
 
 
 def draw_test_rows(rows: Path, count: int, seed: int) -> list[Row]:

@@ -8,6 +8,7 @@ from pipeline.atomic import read_json, write_text
 from pipeline.config import REFERENCES, Config
 from pipeline.provenance import write_provenance
 from pipeline.report.markdown import markdown_table
+from pipeline.report.numbers import write_numbers
 from pipeline.report.paper import rows_of_paper
 from pipeline.report.tables import OURS, PAPER, as_csv
 
@@ -27,11 +28,14 @@ PAPERS = {"tab:latent_imagenet": {"NFE": "tab:cond_path_nfe", "guidance": "tab:m
 Row = dict[str, Any]
 
 
-def make_sweep_table(config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path) -> None:
-    """Write one row a point as CSV, and for each swept value one row a network and velocity as Markdown."""
+def make_sweep_table(
+    config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
+) -> None:
+    """Write one row a point as CSV, and for each swept value one row a network and velocity as Markdown and numbers."""
     chosen = config.experiments[experiment]
     points = points_of([read_json(path) for path in scores])
     rows, text = [], []
+    compared: dict[str, Row] = {}
     for swept in SWEPT:
         lines = lines_of(points, swept)
         label = PAPERS.get(chosen.paper or "", {}).get(swept)
@@ -41,11 +45,14 @@ def make_sweep_table(config: Config, experiment: str, *, scores: Sequence[Path],
                 rows += [
                     dict(line) | {"swept": swept, swept: x, "origin": origin, DISTANCE: y} for x, y in values.items()
                 ]
+        for name, values in named(lines).items():
+            compared.setdefault(name, {}).update({f"{swept} {x:g}": y for x, y in values.items()})
         if lines:
             text.append(f"Fréchet distance by {swept}:\n\n{pivot(lines, theirs)}")
     write_text(table, as_csv(rows, ["swept", "origin", *SAID, DISTANCE]))
     write_text(markdown, "\n".join(text) or "Nothing was swept.\n")
-    write_provenance([table, markdown], {"experiment": experiment}, config.seed, scores)
+    write_numbers(numbers, compared)
+    write_provenance([table, markdown, numbers], {"experiment": experiment}, config.seed, scores)
 
 
 def points_of(scores: Sequence[Mapping[str, Any]]) -> list[Row]:
@@ -73,6 +80,14 @@ def lines_of(points: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], .
             line = tuple((key, point[key]) for key in SAID if key != swept and key in point)
             lines.setdefault(line, {})[point[swept]] = point[DISTANCE]
     return {line: dict(sorted(values.items())) for line, values in lines.items() if len(values) > 1}
+
+
+def named(lines: Mapping[tuple[tuple[str, Any], ...], dict[float, float]]) -> dict[str, dict[float, float]]:
+    """Return lines by the names of their network and velocity, and by what else tells them apart."""
+    described = [dict(line) for line in lines]
+    telling = [key for key in SAID if key in SAID[:2] or len({said.get(key) for said in described}) > 1]
+    names = [", ".join(str(said[key]) for key in telling if key in said) for said in described]
+    return dict(zip(names, lines.values(), strict=True))
 
 
 def papers_lines(rows: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], ...], dict[float, float]]:

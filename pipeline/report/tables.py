@@ -1,4 +1,4 @@
-"""The stage that makes an experiment's table: one row a run and reference, as CSV and Markdown, beside the paper's."""
+"""The stage that makes an experiment's table: one row a run and reference, beside the paper's, and its numbers."""
 
 import csv
 import io
@@ -11,6 +11,7 @@ from pipeline.config import REFERENCES, Config
 from pipeline.flow.errors import KinoflowError
 from pipeline.provenance import write_provenance
 from pipeline.report.markdown import NOT_RUN, markdown_table
+from pipeline.report.numbers import write_numbers
 from pipeline.report.paper import rows_of_paper
 
 OURS, PAPER = "ours", "paper"
@@ -18,7 +19,9 @@ ALIKE = ("tokens", "features")  # what figures are per, or by: only figures that
 Row = dict[str, Any]
 
 
-def make_table(config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path) -> None:
+def make_table(
+    config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
+) -> None:
     """Write the table of an experiment's scores; a run without scores is shown as not run."""
     chosen, found = config.experiments[experiment], _read(scores)
     names, paper = [*chosen.runs, *chosen.references], rows_of_paper(chosen.paper) if chosen.paper else []
@@ -33,7 +36,8 @@ def make_table(config: Config, experiment: str, *, scores: Sequence[Path], table
     metrics += dict.fromkeys(key for row in theirs for key in row if key not in known)
     write_text(table, as_csv([*ours, *theirs], [*conditions, *metrics]))
     write_text(markdown, markdown_table(ours, theirs, conditions, metrics) + differences(paper, found))
-    write_provenance([table, markdown], {"experiment": experiment, "runs": names}, config.seed, scores)
+    write_numbers(numbers, {name: found[name][1] for name in names if name in found})
+    write_provenance([table, markdown, numbers], {"experiment": experiment, "runs": names}, config.seed, scores)
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.images.tokenizer_report import live_codes, tokenizer_report
 from pipeline.provenance import write_provenance
 from pipeline.report.markdown import Row, markdown_table
+from pipeline.report.numbers import write_numbers
 from pipeline.report.tables import OURS, PAPER, as_csv
 
 PAPERS = {"run": "VQVAE of the paper", "origin": PAPER, "features": "Inception v3", "codes": 16384, "rfid": 2.20}
@@ -37,6 +38,7 @@ def make_tokenizer_table(
     gpus: int,
     table: Path,
     markdown: Path,
+    numbers: Path,
 ) -> None:
     """Write how much of the codebook is used, and how like the test images come back.
 
@@ -63,9 +65,10 @@ def make_tokenizer_table(
     metrics = [key for key in row if key not in CONDITIONS]
     write_text(table, as_csv([row, PAPERS], [*CONDITIONS, *metrics]))
     write_text(markdown, markdown_table([row], [PAPERS], CONDITIONS, metrics))
+    write_numbers(numbers, {row["run"]: {key: row[key] for key in metrics}})
     inputs = [images, tokens, tokenizer, image_reference, *([classifier] if classifier else [])]
     inputs += [*(cache / name for name in features.files), *features.inputs]
-    write_provenance([table, markdown], {"experiment": experiment}, config.seed, inputs)
+    write_provenance([table, markdown, numbers], {"experiment": experiment}, config.seed, inputs)
 
 
 def features_of(extractor: FeatureExtractor, parts: Iterator[Tensor], levels: int, batch: int) -> Iterator[Tensor]:

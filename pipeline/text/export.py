@@ -17,7 +17,7 @@ def export_texts(*, samples: Path, tokens: Path, text: Path, lines: Path) -> Non
     """Write the samples of a run or reference as text."""
     drawn = SampleSet.load(samples)
     write_samples(drawn, TokenData.load(tokens), text, lines)
-    write_provenance([text, lines], {"run": drawn.conditions["run"]}, drawn.conditions["seed"], [samples, tokens])
+    write_provenance([text, lines], drawn.conditions, int(drawn.conditions["seed"]), [samples, tokens])
 
 
 def write_samples(drawn: SampleSet, data: TokenData, text: Path, lines: Path) -> list[str]:

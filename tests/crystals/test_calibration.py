@@ -1,6 +1,7 @@
 """Calibration: what the table says of energies that are known."""
 
 import csv
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,16 @@ def energies_of(formed: float = math.nan, above: float = math.nan, split: str = 
 
 
 def calibrated(folder: Path, rows: list[dict[str, Any]], points: list[Point], count: int = 10) -> list[dict[str, str]]:
-    paths = {name: folder / name for name in ("rows", "hull", "csv", "markdown")}
+    paths = {name: folder / name for name in ("rows", "hull", "csv", "markdown", "numbers")}
     write_table(paths["rows"], frame_of(rows, COLUMNS))
     Hull([*points, *elements_of(points)], "").save(paths["hull"])
     calibrate(crystal_config(calibration=count), "crystals", **paths, load=load_fixed)
     assert sidecar_of(paths["csv"]).is_file()
+    assert sidecar_of(paths["numbers"]).is_file()
     with paths["csv"].open() as stream:
         table = list(csv.DictReader(stream))
+    numbers = json.loads(paths["numbers"].read_text())
+    assert {name: row["n"] for name, row in numbers.items()} == {row["compared"]: int(row["n"]) for row in table}
     assert len(paths["markdown"].read_text().splitlines()) == len(table) + 4
     return table
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -192,7 +193,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         for module in (tokenizer, tokenizer_report):
             monkeypatch.setattr(module, "reconstruct", lambda saved, images, live: change(images))
         files = {name: tmp_path / name for name in ("images", "tokens", "tokenizer")}
-        output = {"table": tmp_path / "tokenizer.csv", "markdown": tmp_path / "tokenizer.md"}
+        output = {name: tmp_path / f"tokenizer.{name}" for name in ("table", "markdown", "numbers")}
         config = image_config(tmp_path)
         tokenizer.make_tokenizer_table(
             config, "latents", image_reference=tmp_path / "ref", classifier=None, gpus=0, **files, **output
@@ -213,6 +214,15 @@ def test_a_tokenizer_that_changes_nothing_has_a_distance_of_zero(table: Any) -> 
     assert (ours["origin"], ours["features"], ours["images"], ours["live_share"]) == ("ours", "rows", "7", "0.8")
     assert (papers["origin"], papers["rfid"], papers["features"]) == ("paper", "2.2", "Inception v3")
     assert "VQVAE of the paper" in markdown
+
+
+def test_the_numbers_of_a_tokenizer_are_those_of_its_table(table: Any, tmp_path: Path) -> None:
+    (ours, _), _ = table(lambda images: images // 2)
+    numbers = json.loads((tmp_path / "tokenizer.numbers").read_text())
+    assert list(numbers) == ["latents tokenizer"]
+    found = numbers["latents tokenizer"]
+    assert found == {key: float(ours[key]) for key in found}
+    assert {"rfid", "psnr", "floor", "live_share"} <= set(found)
 
 
 def test_a_tokenizer_that_darkens_images_is_at_a_distance_from_them(table: Any) -> None:

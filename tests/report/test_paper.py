@@ -36,6 +36,7 @@ def table(tiny_file: Callable[..., Path], tmp_path: Path) -> tuple[list[dict[str
         scores=[tmp_path / "score.json"],
         table=tmp_path / "table.csv",
         markdown=tmp_path / "table.md",
+        numbers=tmp_path / "numbers.json",
     )
     with (tmp_path / "table.csv").open() as stream:
         return list(csv.DictReader(stream)), (tmp_path / "table.md").read_text()

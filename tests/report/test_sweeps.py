@@ -10,7 +10,7 @@ import pytest
 from small_images import image_config
 
 from pipeline.report.paper import rows_of_paper
-from pipeline.report.sweeps import lines_of, make_sweep_table, papers_lines, pivot, points_of
+from pipeline.report.sweeps import lines_of, make_sweep_table, named, papers_lines, pivot, points_of
 
 DISTANCE = "frechet_distance"
 
@@ -93,12 +93,25 @@ def table(tmp_path: Path) -> Callable[..., tuple[list[dict[str, str]], str]]:
         files = [tmp_path / f"{number}.json" for number in range(len(scores))]
         for file, found in zip(files, scores, strict=True):
             file.write_text(json.dumps(found))
-        output = {"table": tmp_path / "sweeps.csv", "markdown": tmp_path / "sweeps.md"}
+        output = {name: tmp_path / f"sweeps.{name}" for name in ("table", "markdown", "numbers")}
         make_sweep_table(image_config(tmp_path), experiment, scores=files, **output)
         with output["table"].open() as stream:
             return list(csv.DictReader(stream)), output["markdown"].read_text()
 
     return make
+
+
+def test_the_numbers_are_ours_by_network_and_velocity(table: Callable, tmp_path: Path) -> None:
+    table(SCORES)
+    assert json.loads((tmp_path / "sweeps.numbers").read_text()) == {
+        "metric, kinetic_optimal": {"NFE 8": 7.0, "NFE 64": 5.0, "guidance 1": 5.0, "guidance 2": 4.0},
+        "metric, searched": {"NFE 8": 6.0, "NFE 64": 3.0},
+    }
+
+
+def test_lines_that_differ_in_something_else_are_named_by_it_too() -> None:
+    lines = {(("network", "a"), ("velocity", "v"), ("top_k", k)): {8: 1.0 * k, 64: 2.0 * k} for k in (1, 2)}
+    assert named(lines) == {"a, v, 1": {8: 1.0, 64: 2.0}, "a, v, 2": {8: 2.0, 64: 4.0}}
 
 
 def test_the_papers_values_are_marked_as_the_papers(table: Callable) -> None:

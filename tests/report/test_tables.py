@@ -18,7 +18,11 @@ def table(tiny_file: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple
         for run, metrics in scores.items():
             files.append(tmp_path / f"{run}.json")
             files[-1].write_text(json.dumps({"conditions": {"run": run, "n": 5}, "metrics": metrics}))
-        output = {"table": tmp_path / "table.csv", "markdown": tmp_path / "table.md"}
+        output = {
+            "table": tmp_path / "table.csv",
+            "markdown": tmp_path / "table.md",
+            "numbers": tmp_path / "numbers.json",
+        }
         make_table(load_config(tiny_file()), "checkerboard", scores=files, **output)
         with output["table"].open() as stream:
             return list(csv.DictReader(stream)), output["markdown"].read_text()
@@ -57,3 +61,11 @@ def test_a_standard_error_stands_beside_its_value_and_one_of_zero_does_not(table
     assert "| 20 ± 0.12 |" in markdown
     assert "x error" not in markdown
     assert "5 ±" not in markdown
+
+
+def test_the_numbers_are_of_the_runs_that_were_scored_and_of_nothing_else(table: Callable, tmp_path: Path) -> None:
+    table(data={"x": 2.0}, metric={"x": 3.0, "y": 4, "unit": "nats", "sure": True})
+    numbers = (tmp_path / "numbers.json").read_text()
+    assert json.loads(numbers) == {"metric": {"x": 3.0, "y": 4}, "data": {"x": 2.0}}
+    assert numbers.index("metric") < numbers.index("data")
+    assert (tmp_path / "numbers.json.provenance.json").is_file()

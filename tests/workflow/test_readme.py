@@ -24,7 +24,7 @@ COMMANDS = [
 INSTEAD = {
     "make test": "make --dry-run test",
     "snakemake --profile slurm": "snakemake --profile slurm --dry-run",
-    "dvc repro": "dvc repro report",
+    "dvc repro": "dvc repro report_checkerboard",
 }
 
 

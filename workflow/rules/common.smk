@@ -69,7 +69,7 @@ def final_targets():
     for name, experiment in CONFIG.experiments.items():
         further = {"calibration": CRYSTALS, "tokenizer": CODES, "sweeps": IMAGES}
         tables = [name, *(f"{name}_{table}" for table, having in further.items() if name in having)]
-        targets += [f"{RESULTS}/tables/{table}.{suffix}" for table in tables for suffix in ("csv", "md")]
+        targets += [f"{RESULTS}/tables/{table}.{suffix}" for table in tables for suffix in ("csv", "md", "json")]
         targets += [f"{RESULTS}/figures/{name}_path.png"] if name in IMAGES else []
         targets += [f"{RESULTS}/figures/{name}.png"] if experiment.figure else []
         targets += [f"{RESULTS}/texts/{name}/{run}.txt" for run in names_of(name)] if name in TEXTS else []

@@ -154,6 +154,7 @@ rule calibrate:
             labels={"experiment": "{crystals} calibration"},
         ),
         markdown=f"{RESULTS}/tables/{{crystals}}_calibration.md",
+        numbers=f"{RESULTS}/tables/{{crystals}}_calibration.json",
     log:
         f"{LOGS}/calibrate/{{crystals}}.log",
     conda:
@@ -167,7 +168,8 @@ rule calibrate:
         settings=calibrate_settings,
     shell:
         "python -m pipeline calibrate --config {params.config} --experiment {wildcards.crystals} "
-        "--rows {input.rows} --hull {input.hull} --csv {output.csv} --markdown {output.markdown} > {log} 2>&1"
+        "--rows {input.rows} --hull {input.hull} --csv {output.csv} --markdown {output.markdown} "
+        "--numbers {output.numbers} > {log} 2>&1"
 
 
 rule assess:

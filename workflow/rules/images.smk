@@ -164,6 +164,7 @@ rule sweeps:
             labels={"experiment": "{images} sweeps"},
         ),
         markdown=f"{RESULTS}/tables/{{images}}_sweeps.md",
+        numbers=f"{RESULTS}/tables/{{images}}_sweeps.json",
     log:
         f"{LOGS}/sweeps/{{images}}.log",
     conda:
@@ -173,4 +174,4 @@ rule sweeps:
         settings=sweeps_settings,
     shell:
         "python -m pipeline sweeps --config {params.config} --experiment {wildcards.images} "
-        "--scores {input.scores} --csv {output.csv} --markdown {output.markdown} > {log} 2>&1"
+        "--scores {input.scores} --csv {output.csv} --markdown {output.markdown} --numbers {output.numbers} > {log} 2>&1"

@@ -16,6 +16,7 @@ rule table:
             labels={"experiment": "{experiment}"},
         ),
         markdown=f"{RESULTS}/tables/{{experiment}}.md",
+        numbers=f"{RESULTS}/tables/{{experiment}}.json",
     log:
         f"{LOGS}/table/{{experiment}}.log",
     conda:
@@ -25,7 +26,7 @@ rule table:
         settings=report_settings,
     shell:
         "python -m pipeline table --config {params.config} --experiment {wildcards.experiment} "
-        "--scores {input.scores} --csv {output.csv} --markdown {output.markdown} > {log} 2>&1"
+        "--scores {input.scores} --csv {output.csv} --markdown {output.markdown} --numbers {output.numbers} > {log} 2>&1"
 
 
 rule figure:

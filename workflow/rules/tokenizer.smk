@@ -127,6 +127,7 @@ rule tokenizer_report:
             labels={"experiment": "{codes} tokenizer"},
         ),
         markdown=f"{RESULTS}/tables/{{codes}}_tokenizer.md",
+        numbers=f"{RESULTS}/tables/{{codes}}_tokenizer.json",
     log:
         f"{LOGS}/tokenizer_report/{{codes}}.log",
     conda:
@@ -144,4 +145,4 @@ rule tokenizer_report:
         "python -m pipeline tokenizer-report --config {params.config} --experiment {wildcards.codes} "
         "--images {input.images} --tokens {input.tokens} --tokenizer {input.tokenizer} --gpus {resources.gpu} "
         "--image-reference {input.reference} {params.classifier} "
-        "--csv {output.csv} --markdown {output.markdown} > {log} 2>&1"
+        "--csv {output.csv} --markdown {output.markdown} --numbers {output.numbers} > {log} 2>&1"

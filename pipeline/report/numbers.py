@@ -1,0 +1,17 @@
+"""The numbers of a table as JSON, of our own rows alone, so that versions can be compared: `dvc metrics diff`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.atomic import write_json
+
+
+def write_numbers(target: Path, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write {row: {metric: number}} in the order of the rows; what is no number, and a row without any, is left out."""
+    numbers = {name: {key: value for key, value in row.items() if _is_number(value)} for name, row in rows.items()}
+    write_json(target, {name: row for name, row in numbers.items() if row})
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
