@@ -37,8 +37,22 @@ LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
 
 
+def check_partitions():
+    """Stop before any job if SLURM would have to guess a partition."""
+    if workflow.executor_plugin.name != "slurm" or workflow.executor_settings.partition_config:
+        return
+    submitted = [known for known in workflow.rules if not workflow.is_local(known)]
+    lacking = [known.name for known in submitted if "slurm_partition" not in known.resources]
+    if lacking:
+        raise WorkflowError(
+            f"workflow/profiles/slurm/config.yaml: no slurm_partition for the jobs of {', '.join(lacking)}; write "
+            "`slurm_partition: <one of those that sinfo lists>` below default-resources"
+        )
+
+
 # Under the lock of the workflow, so that all jobs of a run read the same values.
 onstart:
+    check_partitions()
     write_config(Path(CONFIG_FILE), CONFIG)
 
 
