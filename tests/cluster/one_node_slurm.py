@@ -1,6 +1,6 @@
 """A SLURM of one machine, for tests: its daemons run in the foreground, and stop with the block that started them.
 
-    python tests/cluster/one_node_slurm.py snakemake --profile slurm    # runs one command (default: a shell) in it
+`python tests/cluster/one_node_slurm.py snakemake --profile slurm` runs one command in it; without one, a shell.
 """
 
 import os

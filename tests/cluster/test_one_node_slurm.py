@@ -13,8 +13,8 @@ from one_node_slurm import ClusterError
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_the_daemons_and_removes_the_link(number: signal.Signals, tmp_path: Path) -> None:
     told = tmp_path / "daemons"
-    inside = f"pgrep -f ^slurm[cd] > {told}.part; readlink -e /etc/slurm/slurm.conf >> {told}.part; mv {told}.part {told}"
-    command = [sys.executable, one_node_slurm.__file__, "bash", "-c", f"{inside}; echo ready; exec sleep 600"]
+    inside = f"(pgrep -f ^slurm[cd]; readlink -e /etc/slurm/slurm.conf) > {told}; echo ready; exec sleep 600"
+    command = [sys.executable, one_node_slurm.__file__, "bash", "-c", inside]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
