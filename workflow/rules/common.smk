@@ -39,8 +39,10 @@ BENCHMARKS = f"{RESULTS}/benchmarks"
 
 def check_partitions():
     """Stop before any job if SLURM would have to guess a partition."""
-    if workflow.executor_plugin.name != "slurm" or workflow.executor_settings.partition_config:
+    if workflow.executor_plugin.name != "slurm":
         return
+    if workflow.executor_settings.partition_config or "SNAKEMAKE_SLURM_PARTITIONS" in os.environ:
+        return  # the plugin chooses one for each job
     submitted = [known for known in workflow.rules if not workflow.is_local(known)]
     lacking = [known.name for known in submitted if "slurm_partition" not in known.resources]
     if lacking:
