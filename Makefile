@@ -19,11 +19,12 @@ export OPENBLAS_NUM_THREADS := 1
 export MPLBACKEND := Agg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test setup format schema lock clean
+.PHONY: help demo test test-cluster setup format schema lock clean
 
 help:
 	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
 	@echo "make test          format, lint and type checks, then all tests"
+	@echo "make test-cluster  all experiments on a SLURM of this machine, jobs killed midway (Debian, as root)"
 	@echo "make setup         only the virtual environment in $(VENV)"
 	@echo "make format        format the Python and Snakemake files"
 	@echo "make schema        regenerate workflow/schemas/config.schema.yaml"
@@ -41,6 +42,9 @@ test: $(STAMP)
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 	pytest -n 2 --dist loadfile
+
+test-cluster: $(STAMP)
+	pytest tests/cluster
 
 setup: $(STAMP)
 

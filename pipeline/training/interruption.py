@@ -18,14 +18,16 @@ class StopRequest:
 
 @contextmanager
 def stop_requests() -> Iterator[StopRequest]:
-    """Catch the signals while the block runs; the first sets the flag, a second one acts as usual."""
+    """Catch the signals while the block runs; the first sets the flag, a second Ctrl-C acts as usual.
+
+    A second SIGTERM does nothing: at a time limit SLURM sends one to the step and one by way of `srun`, together.
+    """
     request = StopRequest()
     previous = {number: signal.getsignal(number) for number in SIGNALS}
 
     def note(number: int, frame: FrameType | None) -> None:
         request.signal_name = signal.Signals(number).name
-        for other, handler in previous.items():
-            signal.signal(other, handler)
+        signal.signal(signal.SIGINT, previous[signal.SIGINT])
 
     for number in SIGNALS:
         signal.signal(number, note)

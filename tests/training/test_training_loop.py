@@ -30,6 +30,29 @@ def test_training_that_is_stopped_and_taken_up_again_gives_the_same_bits(problem
     assert_same(problem.train(), problem.train(fingerprint="never stopped"))
 
 
+def test_a_second_sigterm_does_not_keep_training_from_its_checkpoint(problem: Problem) -> None:
+    """SLURM sends two at a time limit."""
+
+    def stop(losses: Tensor) -> Tensor:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return losses
+
+    with pytest.raises(Interrupted, match="stopped after step 13"):
+        problem.train(problem.disturbed(13, stop))
+    assert [path.name for path in problem.checkpoints().paths()] == ["step-000000013.pt"]
+
+
+def test_a_second_interrupt_stops_training_at_once(problem: Problem) -> None:
+    def stop(losses: Tensor) -> Tensor:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+        return losses
+
+    with pytest.raises(KeyboardInterrupt):
+        problem.train(problem.disturbed(13, stop))
+
+
 def test_training_goes_on_from_the_last_checkpoint_after_a_kill(problem: Problem) -> None:
     def die(losses: Tensor) -> Tensor:
         raise KeyboardInterrupt

@@ -40,7 +40,23 @@ def check_what_is_planned():
         raise WorkflowError(str(error)) from None
 
 
+def check_partitions():
+    """Stop before any job if SLURM would have to guess a partition."""
+    if workflow.executor_plugin.name != "slurm":
+        return
+    if workflow.executor_settings.partition_config or "SNAKEMAKE_SLURM_PARTITIONS" in os.environ:
+        return  # the plugin chooses one for each job
+    submitted = [known for known in workflow.rules if not workflow.is_local(known)]
+    lacking = [known.name for known in submitted if "slurm_partition" not in known.resources]
+    if lacking:
+        raise WorkflowError(
+            f"workflow/profiles/slurm/config.yaml: no slurm_partition for the jobs of {', '.join(lacking)}; write "
+            "`slurm_partition: <one of those that sinfo lists>` below default-resources"
+        )
+
+
 # Under the lock of the workflow, so that all jobs of a run read the same values.
 onstart:
+    check_partitions()
     check_what_is_planned()
     write_config(Path(CONFIG_FILE), CONFIG)

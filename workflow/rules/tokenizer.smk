@@ -79,7 +79,7 @@ rule train_tokenizer:
         checkpoints=f"{RESULTS}/checkpoints/{{codes}}_tokenizer",
         events=f"{RESULTS}/tensorboard/{{codes}}_tokenizer",
     shell:
-        "python -m pipeline train-tokenizer --config {params.config} --experiment {wildcards.codes} "
+        "exec python -m pipeline train-tokenizer --config {params.config} --experiment {wildcards.codes} "
         "--images {input.images} --checkpoints {params.checkpoints} --events {params.events} "
         "--gpus {resources.gpu} --nodes {resources.nodes} "
         "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"

@@ -1,4 +1,6 @@
 # Training. Checkpoints are not declared as output, so that Snakemake keeps them when a job fails and is tried again.
+# `exec` lets no shell stand between: SLURM signals every process of a job, and ends the job once the shell has gone,
+# maybe before the checkpoint is written.
 rule train:
     input:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
@@ -28,7 +30,7 @@ rule train:
         checkpoints=f"{RESULTS}/checkpoints/{{experiment}}/{{run}}",
         events=f"{RESULTS}/tensorboard/{{experiment}}/{{run}}",
     shell:
-        "python -m pipeline train --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
+        "exec python -m pipeline train --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
         "--tokens {input.tokens} --checkpoints {params.checkpoints} --events {params.events} "
         "--gpus {resources.gpu} --nodes {resources.nodes} "
         "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
