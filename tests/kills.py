@@ -36,24 +36,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of moments and victims (default: %(default)s)")
     parser.add_argument("--targets", nargs="*", default=[], help="files to make (default: all)")
     given = parser.parse_args(arguments)
-    copy_project(given.calm)
+    copy_project(ROOT, given.calm)
     if run_calmly(given.calm, given.scale, given.targets) != 0:
         print(f"{given.calm}: the calm run failed", file=sys.stderr)
         return 2
     if given.disturbed.exists():
         print(f"{given.disturbed}: exists already; name another folder", file=sys.stderr)
         return 2
-    copy_project(given.disturbed)
+    copy_project(given.calm, given.disturbed)
     if (cache := given.calm / "data").is_dir():
         shutil.copytree(cache, given.disturbed / "data")  # a download is not what is tested here
     disturb(given.disturbed, given.scale, given.targets, given.kills, given.seconds, random.Random(given.seed))
     return compare(given.calm / "results" / given.scale, given.disturbed / "results" / given.scale)
 
 
-def copy_project(folder: Path) -> None:
-    """Copy the project, unless it is there."""
+def copy_project(origin: Path, folder: Path) -> None:
+    """Copy the project from another folder, unless it is there."""
     for part in PARTS:
-        source, target = ROOT / part, folder / part
+        source, target = origin / part, folder / part
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             copy = shutil.copytree if source.is_dir() else shutil.copy
