@@ -23,7 +23,7 @@ def has_checkpoint(folder: Path) -> bool:
 
 def has_relaxed_one(folder: Path) -> bool:
     """Return whether the journal has its first line, which says what it is of, and another."""
-    journal = folder / RESULTS / "journals" / RELAXED / "finished.jsonl"
+    journal = folder / RESULTS / "journals/relax" / RELAXED / "finished.jsonl"
     try:
         return journal.read_bytes().count(b"\n") >= 2
     except FileNotFoundError:
