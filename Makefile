@@ -28,7 +28,7 @@ help:
 	@echo "make setup         only the virtual environment in $(VENV)"
 	@echo "make format        format the Python and Snakemake files"
 	@echo "make schema        regenerate workflow/schemas/config.schema.yaml"
-	@echo "make lock          resolve envs/requirements.in into envs/requirements.txt and envs/cpu.yaml"
+	@echo "make lock          resolve envs/requirements.in into envs/requirements.txt, cpu.yaml and gpu.yaml"
 	@echo "make clean         remove the virtual environment and the caches (not data or results)"
 
 demo: $(STAMP)
@@ -51,6 +51,7 @@ setup: $(STAMP)
 $(STAMP): envs/requirements.txt
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null \
 		|| { echo "error: '$(PYTHON)' is not Python 3.11 or 3.12; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@[ ! -L $(VENV) ] || { echo "error: $(VENV) is a link to an environment that is older than $<; remove the link" >&2; exit 1; }
 	"$(PYTHON)" -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
 	echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/kinoflow.pth"
@@ -70,9 +71,11 @@ lock:
 	.lock/bin/python -m pip install --quiet --requirement envs/requirements.in
 	{ echo "# Every package, exact; made by 'make lock' from requirements.in."; \
 		.lock/bin/python -m pip freeze | sed 's/+[a-z0-9.]*$$//'; } > envs/requirements.txt
-	{ echo "# The packages of requirements.txt for conda; made by 'make lock'."; \
-		printf '%s\n' 'channels: [conda-forge]' 'dependencies:' '  - python=3.11' '  - pip' '  - pip:'; \
-		sed -n '/^[^#]/s/^/      - /p' envs/requirements.txt; } > envs/cpu.yaml
+	for kind in cpu gpu; do \
+		{ echo "# The packages of requirements.txt for conda$$([ $$kind = cpu ] || echo ", and those of gpu.txt"); made by 'make lock'."; \
+			printf '%s\n' 'channels: [conda-forge]' 'dependencies:' '  - python=3.11' '  - pip' '  - pip:'; \
+			cat envs/requirements.txt $$([ $$kind = cpu ] || echo envs/gpu.txt) | sed -n '/^[^#-]/s/^/      - /p'; } > envs/$$kind.yaml; \
+	done
 	rm -rf .lock
 
 clean:

@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
+RULE = re.compile(r"^rule ", re.MULTILINE)
 PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9.]+)")
 
 
@@ -25,11 +27,23 @@ def test_every_direct_dependency_is_locked_at_its_version() -> None:
     assert len(locked) > len(direct)
 
 
-def test_the_conda_environment_has_the_same_packages() -> None:
-    *conda, pip = yaml.safe_load((ROOT / "envs/cpu.yaml").read_text())["dependencies"]
-    lines = [line for line in (ROOT / "envs/requirements.txt").read_text().splitlines() if not line.startswith("#")]
-    assert pip["pip"] == lines
+def packages(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if line and not line.startswith(("#", "-"))]
+
+
+@pytest.mark.parametrize("kind, files", [("cpu", ["requirements.txt"]), ("gpu", ["requirements.txt", "gpu.txt"])])
+def test_the_conda_environments_have_the_same_packages(kind: str, files: list[str]) -> None:
+    *conda, pip = yaml.safe_load((ROOT / f"envs/{kind}.yaml").read_text())["dependencies"]
+    assert pip["pip"] == [line for file in files for line in packages(ROOT / "envs" / file)]
     assert conda == ["python=3.11", "pip"]
+
+
+def test_rules_that_may_use_a_gpu_name_the_environment_for_it() -> None:
+    rules = [rule for file in (ROOT / "workflow/rules").glob("*.smk") for rule in RULE.split(file.read_text())[1:]]
+    named = [(rule, re.findall(r"conda:\s+\"\.\./\.\./envs/(\w+)\.yaml\"", rule)) for rule in rules if "shell:" in rule]
+    assert len(named) > 20
+    for rule, environments in named:
+        assert environments == ["gpu" if "gpu=" in rule else "cpu"], rule
 
 
 def test_continuous_integration_runs_make_test() -> None:

@@ -17,7 +17,7 @@ rule train_classifier:
     benchmark:
         f"{BENCHMARKS}/train_classifier/{{images}}.tsv"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=score_gpus,
@@ -48,7 +48,7 @@ rule image_reference:
         f"{BENCHMARKS}/image_reference/{{images}}.tsv"
     priority: 100
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=score_gpus,
@@ -76,7 +76,7 @@ rule pictures:
     log:
         f"{LOGS}/pictures/{{images}}/{{name}}.log",
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=score_gpus,
@@ -109,7 +109,7 @@ rule search:
     benchmark:
         f"{BENCHMARKS}/search/{{experiment}}/{{run}}.tsv"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=sample_gpus,

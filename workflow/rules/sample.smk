@@ -19,7 +19,7 @@ rule sample:
     benchmark:
         f"{BENCHMARKS}/sample/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.tsv"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=sample_gpus,

@@ -16,7 +16,7 @@ rule score:
     benchmark:
         f"{BENCHMARKS}/score/{{experiment}}/{{run}}.tsv"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=score_gpus,
@@ -47,7 +47,7 @@ rule score_reference:
     log:
         f"{LOGS}/score/{{experiment}}/{{reference}}.log",
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=score_gpus,

@@ -63,7 +63,7 @@ rule train_tokenizer:
     benchmark:
         f"{BENCHMARKS}/train_tokenizer/{{codes}}.tsv"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: train_threads
     resources:
         gpu=train_gpus,
@@ -97,7 +97,7 @@ rule encode:
     benchmark:
         f"{BENCHMARKS}/encode/{{codes}}.tsv"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=encode_gpus,
@@ -131,7 +131,7 @@ rule tokenizer_report:
     log:
         f"{LOGS}/tokenizer_report/{{codes}}.log",
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: 1
     resources:
         gpu=score_gpus,

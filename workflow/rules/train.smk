@@ -14,7 +14,7 @@ rule train:
     benchmark:
         f"{BENCHMARKS}/train/{{experiment}}/{{run}}.tsv"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: train_threads
     resources:
         gpu=train_gpus,
