@@ -44,7 +44,7 @@ def write_provenance(artefacts: Iterable[Path], settings: Mapping[str, Any], see
         **process_record(),
     }
     for artefact in artefacts:
-        write_json(sidecar_of(artefact), {"artefact": artefact.name, "sha256": file_hash(artefact)} | record)
+        write_json(sidecar_of(artefact), identity_of(artefact) | record)
 
 
 def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
@@ -59,8 +59,7 @@ def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
     for record in others:
         inputs |= record["inputs"]
     gathered = {
-        "artefact": artefact.name,
-        "sha256": file_hash(artefact),
+        **identity_of(artefact),
         "inputs": inputs,
         "command": process_record()["command"],
         "wall_seconds": round(sum(shard["wall_seconds"] for shard in used), 3),
@@ -81,14 +80,24 @@ def settings_hash(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
+def identity_of(artefact: Path) -> dict[str, Any]:
+    """Return the name and checksum of a file, and by what a later one of the same name is told from it."""
+    return {"artefact": artefact.name, "sha256": file_hash(artefact), "modified": _modified(artefact)}
+
+
 def known_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, from its provenance if that is not older: hashing all tokens takes many minutes."""
-    sidecar = sidecar_of(path)
-    if sidecar.is_file() and sidecar.stat().st_mtime_ns >= path.stat().st_mtime_ns:
+    """Return the SHA-256 of a file, from its provenance if that is of this very file: hashing may take many minutes."""
+    if sidecar_of(path).is_file():
         record = read_record(path)
-        if record.get("artefact") == path.name:
+        if (record.get("artefact"), record.get("modified")) == (path.name, _modified(path)):
             return str(record["sha256"])
     return file_hash(path)
+
+
+def _modified(path: Path) -> list[int]:
+    """Return the size of a file and when it was last written to."""
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]
 
 
 def file_hash(path: Path) -> str:

@@ -94,6 +94,24 @@ def test_a_learning_rate_of_one_run_trains_that_run_only(finished: Project) -> N
     assert without_total(jobs) == AFTER_SAMPLING | {"train": 1, "sample": 2}
 
 
+def test_a_further_seed_trains_only_that_seed(finished: Project) -> None:
+    jobs = finished.planned(values="{seeds: [1]}")
+    assert without_total(jobs) == AFTER_SAMPLING | {"train": 2, "sample": 4, "gather": 2, "score": 2}
+
+
+def test_a_further_run_schedules_only_its_own_jobs(finished: Project) -> None:
+    jobs = finished.planned(values="{runs: {uniform: {path: {name: uniform, scheduler: linear}, loss: mixture_elbo}}}")
+    assert without_total(jobs) == AFTER_SAMPLING | {"train": 1, "sample": 2}
+
+
+def test_files_that_are_touched_but_not_changed_run_nothing_again(finished: Project) -> None:
+    for folder in ("results", "pipeline", "config", "workflow"):
+        for file in (finished.folder / folder).rglob("*"):
+            if file.is_file():
+                file.touch()
+    assert finished.planned() == {}
+
+
 def test_a_temperature_draws_samples_and_trains_nothing(finished: Project) -> None:
     jobs = finished.planned(values="{runs: {metric: {sampling: {temperature: 0.5}}}}")
     assert without_total(jobs) == AFTER_SAMPLING | {"sample": 2}
@@ -111,6 +129,13 @@ def test_demands_on_the_machine_run_nothing_again(finished: Project) -> None:
 def test_an_edit_of_the_sampler_draws_samples_and_trains_nothing(finished: Project) -> None:
     with edited(finished.folder / "pipeline/flow/sampler.py"):
         assert without_total(finished.planned()) == AFTER_SAMPLING | {"gather": 2, "score": 2, "sample": 4}
+
+
+def test_an_edit_of_the_steps_draws_samples_and_trains_nothing(finished: Project) -> None:
+    with edited(finished.folder / "pipeline/flow/steps.py"):
+        jobs = finished.planned()
+    assert (jobs["sample"], jobs["gather"], jobs["score"], jobs["table"]) == (4, 2, 2, 1)
+    assert not {"train", "prepare"} & jobs.keys()
 
 
 def test_an_edit_of_a_network_trains_and_samples(finished: Project) -> None:
