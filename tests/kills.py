@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if (cache := given.calm / "data").is_dir():
         shutil.copytree(cache, given.disturbed / "data")  # a download is not what is tested here
     disturb(given.disturbed, given.scale, given.targets, given.kills, given.seconds, random.Random(given.seed))
-    return compare(given.calm / "results" / given.scale, given.disturbed / "results" / given.scale)
+    results = Path("results") / given.scale
+    return compare(given.calm / results, given.disturbed / results, [Path(name) for name in given.targets])
 
 
 def copy_project(origin: Path, folder: Path) -> None:
@@ -153,9 +154,9 @@ def end_orphans(leader: int) -> None:
         time.sleep(0.1)
 
 
-def compare(calm: Path, disturbed: Path) -> int:
-    """Print which tables and scores are the same to the last byte; return 0 if all are."""
-    names = sorted(
+def compare(calm: Path, disturbed: Path, targets: Sequence[Path]) -> int:
+    """Print which tables and scores (or targets) are the same to the last byte; return 0 if all are."""
+    names = [target.relative_to(Path(*calm.parts[-2:])) for target in targets] or sorted(
         file.relative_to(calm)
         for folder in ("tables", "scores")
         for file in (calm / folder).rglob("*")
@@ -166,7 +167,7 @@ def compare(calm: Path, disturbed: Path) -> int:
         for name in names
         if not (disturbed / name).is_file() or (calm / name).read_bytes() != (disturbed / name).read_bytes()
     ]
-    print(f"{len(names) - len(different)} of {len(names)} tables and scores are the same to the last byte")
+    print(f"{len(names) - len(different)} of {len(names)} files are the same to the last byte")
     for name in different:
         print(f"different: {name}")
     return 1 if different or not names else 0
