@@ -54,7 +54,7 @@ def gpu_count(stage: argparse.ArgumentParser) -> None:
 
 
 def device_counts(stage: argparse.ArgumentParser) -> None:
-    stage.add_argument("--gpus", type=count, default=0, help="GPUs of all nodes (default: 0, the CPU)")
+    stage.add_argument("--gpus", type=count, default=0, help="GPUs to use on each node (default: 0, the CPU)")
     stage.add_argument("--nodes", type=positive, default=1, help="nodes of the SLURM job to use (default: 1)")
 
 

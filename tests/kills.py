@@ -46,7 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     copy_project(given.calm, given.disturbed)
     if (cache := given.calm / "data").is_dir():
         shutil.copytree(cache, given.disturbed / "data")  # a download is not what is tested here
-    disturb(given.disturbed, given.scale, given.targets, given.kills, given.seconds, random.Random(given.seed))
+    killed = disturb(given.disturbed, given.scale, given.targets, given.kills, given.seconds, random.Random(given.seed))
+    if killed < given.kills:
+        print(f"finished after {killed} of {given.kills} kills; lower --seconds", file=sys.stderr)
+        return 2
     results = Path("results") / given.scale
     return compare(given.calm / results, given.disturbed / results, [Path(name) for name in given.targets])
 
@@ -81,10 +84,8 @@ def run_calmly(folder: Path, scale: str, targets: Sequence[str]) -> int:
     return start(folder, scale, targets).wait()
 
 
-def disturb(
-    folder: Path, scale: str, targets: Sequence[str], kills: int, seconds: float, chance: random.Random
-) -> None:
-    """Run the workflow to its end, and kill it or a part of it on the way."""
+def disturb(folder: Path, scale: str, targets: Sequence[str], kills: int, seconds: float, chance: random.Random) -> int:
+    """Run the workflow to its end, kill it or a part of it on the way, and return how often."""
     killed, fruitless = 0, 0
     while True:
         run = start(folder, scale, targets)
@@ -108,6 +109,7 @@ def disturb(
         unlock = [*command(scale, []), "--unlock"]
         subprocess.run(unlock, cwd=folder, check=True, capture_output=True)
     print(f"finished after {killed} kills")
+    return killed
 
 
 def kill(leader: int, victim: str, chance: random.Random) -> bool:

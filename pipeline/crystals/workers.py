@@ -23,6 +23,7 @@ from pipeline.progress import Progress
 
 Result = TypeVar("Result")
 START_SECONDS = 600.0  # for a worker to start and to initialise, which for CHGNet on a busy network drive is minutes
+DIED = "failed: worker died"
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -89,7 +90,8 @@ def run_tasks_once(
 ) -> Iterator[tuple[int, Outcome[Result]]]:
     """Yield the same, but what is in the journal of `finished` tasks first; what gets done is kept in it.
 
-    What the function returns must be what JSON can hold.
+    What the function returns must be what JSON can hold. A task whose worker died, maybe for want of memory, is not
+    kept: it may fare better in the next attempt.
     """
     known = {} if finished is None else finished.entries
     todo = [position for position in range(len(items)) if f"{label} {position}" not in known]
@@ -98,7 +100,7 @@ def run_tasks_once(
     left = [items[position] for position in todo]
     work = run_tasks(function, left, workers=workers, seconds=seconds, label=label, initialise=initialise)
     for number, outcome in work:
-        if finished is not None:
+        if finished is not None and not outcome.reason.startswith(DIED):
             finished.add(f"{label} {todo[number]}", [outcome.value, outcome.reason])
         yield todo[number], outcome
 
@@ -162,7 +164,7 @@ class Worker:
         self.process.join(timeout=5)
         code = self.process.exitcode or 0
         cause = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return Outcome(None, f"failed: worker died ({cause})")
+        return Outcome(None, f"{DIED} ({cause})")
 
     def _send(self, value: Any) -> None:
         with suppress(ConnectionError):  # the process is gone, which the next answer says, with the cause

@@ -73,12 +73,14 @@ def search(
     model = load_network(weights, data, chosen.weights or run)
     model.network.to(device)
     candidates = candidates_of(block, run)
-    inputs = [tokens, weights, image_reference, *(path for path in (tokenizer, classifier) if path)]
-    settings = json.loads(search_slice(config, experiment, run))
-    code = ("pipeline.images.search", MODELS.module(model.description.model.name))
-    finished = Journal(journal, fingerprint(settings, inputs, *code))
-    decoder = Decoder.of(data, tokenizer, device)
     options = METRICS.options(METRIC, block.scoring[METRIC])
+    features = ChosenFeatures.of(options.features)
+    inputs = [tokens, weights, image_reference, *(path for path in (tokenizer, classifier) if path)]
+    inputs += [*(Path(config.data.cache) / name for name in features.files), *features.inputs]
+    settings = json.loads(search_slice(config, experiment, run))
+    code = ["pipeline.images.search", MODELS.module(model.description.model.name)]
+    finished = Journal(journal, fingerprint(settings, inputs, *code, *frechet_distance.modules(options)))
+    decoder = Decoder.of(data, tokenizer, device)
     seed = derive_seed(chosen.seed, experiment, model.description.run, "search")
     for number, candidate in enumerate(candidates):
         if number in finished.entries:
@@ -104,8 +106,6 @@ def search(
         candidate.described() | {METRIC: distance} for candidate, distance in zip(candidates, distances, strict=True)
     ]
     write_json(output, {"found": candidates[least].described(), "tried": tried, "settings": settings})
-    features = ChosenFeatures.of(options.features)
-    inputs += [*(Path(config.data.cache) / name for name in features.files), *features.inputs]
     write_provenance([output], settings, chosen.seed, inputs)
     finished.remove()
 

@@ -74,7 +74,7 @@ def train_tokenizer(
         parameters = {"parameters": sum(parameter.numel() for parameter in averaged.vqvae.parameters())}
         write_json(metrics, {key: last[key] for key in ("step", "loss", "validation_loss")} | parameters)
         tokenizer = chosen.model_dump(mode="json", exclude={"training": {"resources"}})
-        settings = {"tokenizer": tokenizer, "codes": description.codes}
+        settings = {"tokenizer": tokenizer, "codes": description.codes, "devices": fabric.world_size}
         write_provenance([weights, metrics, history], settings, config.seed, [images, *needed])
 
 
@@ -121,4 +121,5 @@ def fingerprint_of(description: Description, chosen: Tokenizer, data: ImageData,
     """Return a hash of all that decides the weights after a given step: settings, data and code."""
     settings = description.model_dump(mode="json") | chosen.loss.model_dump(mode="json")
     settings |= chosen.training.model_dump(mode="json", exclude=WITHOUT_EFFECT)
-    return fingerprint(settings | {"augmentation": data.augmentation}, inputs, "pipeline.images.tokenizer_training")
+    settings |= {"augmentation": data.augmentation, "devices": chosen.training.resources.devices}
+    return fingerprint(settings, inputs, "pipeline.images.tokenizer_training")

@@ -85,7 +85,7 @@ def train_classifier(
         _rows(data, "validation"),
         training,
         seed,
-        Checkpoints(checkpoints, fingerprint(description.model_dump(mode="json"), [images], MODULE)),
+        Checkpoints(checkpoints, fingerprint(description.model_dump(mode="json") | {"seed": seed}, [images], MODULE)),
         on_checkpoint=lambda rows: write_history(history, rows),
     )
     if fabric.is_global_zero:

@@ -4,7 +4,7 @@ from pipeline.config import Config
 from pipeline.preflight.disk import check_disk, disk_need, planned_need
 from pipeline.preflight.files import check_files
 from pipeline.preflight.findings import Findings
-from pipeline.preflight.machine import check_gpus_here, check_packages, check_potentials
+from pipeline.preflight.machine import check_gpus_here, check_nodes_here, check_packages, check_potentials
 from pipeline.preflight.needs import Part, needs_of
 
 
@@ -21,6 +21,7 @@ def preflight(config: Config, parts: set[Part] | None = None, *, local: bool = T
     found.add(check_disk(config, need(config, files.awaited), files.awaited))
     if local:
         found.add(check_gpus_here(needs))
+        found.add(check_nodes_here(needs))
     found.add(check_packages())
     if parts is None and any(experiment.crystals for experiment in config.experiments.values()):
         found.add(check_potentials())  # no rule of the workflow needs them

@@ -13,6 +13,7 @@ from pipeline.data.catalogue import CATALOGUE
 from pipeline.preflight.findings import Findings
 
 RESULTS_MINIMUM = 500_000_000  # bytes that must be free for results, whatever the experiments; no estimate of them
+NOT_PLANNED = ("checkpoints", "journals", "logs", "benchmarks", "tensorboard")  # which may be of other settings
 _PROBE = 1 << 20
 
 
@@ -36,7 +37,8 @@ def planned_need(config: Config, awaited: Sequence[str]) -> DiskNeed:
     needs = [need for experiment in sheet_of(config).experiments.values() for need in experiment.disk]
     planned = sum(need.size or 0 for need in needs if not need.fetched)
     folder = Path(config.results) / config.scale
-    there = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    counted = [place for place in folder.glob("*") if place.name not in NOT_PLANNED]
+    there = sum(file.stat().st_size for place in counted for file in place.rglob("*") if file.is_file())
     least = disk_need(config, awaited)
     return DiskNeed(max(least.results, planned - there), least.cache)
 

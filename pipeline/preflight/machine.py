@@ -30,6 +30,13 @@ def check_gpus_here(needs: Sequence[Need]) -> Findings:
     return Findings([f"{place()} shows {seen} GPUs, but {', '.join(more)}; {advice}"])
 
 
+def check_nodes_here(needs: Sequence[Need]) -> Findings:
+    """Return which parts ask for several nodes, of which this machine is one."""
+    asking = [f"{need.key} = {need.nodes}" for need in needs if need.nodes > 1]
+    advice = "set them to 1, or submit the jobs to a cluster (snakemake --profile slurm)"
+    return Findings([f"this machine is one node, but {', '.join(asking)}; {advice}"] if asking else [])
+
+
 def check_packages(pins: Path = PINS) -> Findings:
     """Return which installed packages differ from the locked ones; the build, such as +cpu, does not matter."""
     if not pins.is_file():

@@ -25,6 +25,7 @@ class Need:
     own: tuple[Path, ...] = ()
     hub: tuple[str, ...] = ()
     gpus: int = 0
+    nodes: int = 1
 
 
 def needs_of(config: Config, parts: set[Part] | None = None) -> list[Need]:
@@ -42,8 +43,14 @@ def _needs(name: str, experiment: Experiment) -> Iterator[Need]:
         files, gpus = experiment.tokenizer.loss.files, experiment.tokenizer.training.resources.gpus
         yield Need((name, "tokenizer"), f"{at}.tokenizer.loss.perceptual", tuple(files))
         yield Need((name, "tokenizer"), f"{at}.tokenizer.training.resources.gpus", gpus=gpus)
+        nodes = experiment.tokenizer.training.resources.nodes
+        yield Need((name, "tokenizer"), f"{at}.tokenizer.training.resources.nodes", nodes=nodes)
     trained = {run: block for run, block in experiment.runs.items() if not block.weights}
     yield _gpus((name, "training"), at, trained, lambda run: run.training.resources.gpus)
+    for run, block in trained.items():
+        yield Need(
+            (name, "training"), f"{at}.runs.{run}.training.resources.nodes", nodes=block.training.resources.nodes
+        )
     yield _gpus((name, "sampling"), at, experiment.runs, lambda run: run.sampling.resources.gpus)
     for metric, values in experiment.scoring.items():
         options = METRICS.options(metric, values)

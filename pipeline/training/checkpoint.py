@@ -33,9 +33,11 @@ class Checkpoints:
     def save(self, step: int, state: dict[str, Any]) -> Path:
         """Write the state after `step` steps and remove all but the last checkpoints."""
         path = self.folder / f"step-{step:09d}.pt"
+        for torn in self.folder.glob(".step-*.tmp"):  # left by a kill; nobody else writes here
+            torn.unlink()
         with replacing(path) as temporary:
             torch.save(state | {"step": step}, temporary)
-        for old in self.paths()[:-KEPT]:
+        for old in [known for known in self.paths() if known <= path][:-KEPT]:  # later ones are of a longer training
             old.unlink()
         return path
 

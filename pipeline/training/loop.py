@@ -64,6 +64,7 @@ def fit(
             state.load_state_dict(saved[part])
         start, history = saved["step"], saved["history"]
         fabric.print(f"going on from step {start} in {checkpoints.folder}")
+    _check_start(fabric, start, checkpoints)
     if others := checkpoints.others():
         fabric.print(f"checkpoints of other settings, data or code are left in {', '.join(map(str, others))}")
     effective = f"batches of {training.batch} in {training.parts} parts of {rows_at_once}"
@@ -106,7 +107,9 @@ def fit(
             if stopped or done % training.checkpoint_every == 0 or done == training.steps:
                 checkpoint(done)
                 if stopped and done < training.steps:
-                    raise Interrupted(f"{request.signal_name}: stopped after step {done}; run it again to go on")
+                    fabric.barrier()  # or the end of one process would end the one that writes
+                    why = request.signal_name or "another process was asked to stop"
+                    raise Interrupted(f"{why}: stopped after step {done}; run it again to go on")
             progress.advance(done, f"loss {loss:.4f}")
     return Fitted(average.module, history)
 
@@ -138,6 +141,14 @@ def _add_gradients(
             fabric.backward(loss)
         total += loss.detach().double().cpu()
     return float(fabric.all_reduce(total, reduce_op="mean"))  # type: ignore[arg-type]
+
+
+def _check_start(fabric: Fabric, start: int, checkpoints: Checkpoints) -> None:
+    """Raise unless all processes have found the same checkpoint."""
+    found = torch.as_tensor(fabric.all_gather(torch.tensor(start))).flatten().tolist()
+    if len(set(found)) > 1:
+        seen = f"the processes see checkpoints of different steps ({', '.join(map(str, found))})"
+        raise TrainingError(f"{checkpoints.folder}: {seen}; try again")
 
 
 def _check_parts(parts: int, processes: int) -> None:

@@ -16,22 +16,24 @@ from pipeline.config import Training
 from pipeline.devices import check_gpus
 from pipeline.flow.errors import KinoflowError
 
+DAY = 24 * 60 * 60
+
 
 def start_processes(gpus: int, nodes: int) -> None:
     """Let this command be run by a process for each device of all nodes; return in these, or if it is the only one.
 
-    `gpus` are those of all nodes together; 0: a process a node, on the CPU.
+    `gpus` are those of each node; 0: a process a node, on the CPU.
     """
     if max(gpus, nodes) > 1 and not TorchElasticEnvironment.detect():
-        if gpus % nodes:
-            raise KinoflowError(f"--gpus {gpus}: cannot be shared by --nodes {nodes} equally; give a multiple")
-        command = launch_command(gpus // nodes, nodes, sys.argv[1:])
+        command = launch_command(gpus, nodes, sys.argv[1:])
         os.execvp(command[0], command)  # in its place, so that it gets the signals that are meant for this one
 
 
 def launch_command(gpus: int, nodes: int, arguments: Sequence[str]) -> list[str]:
     """Return the command that runs the package with `arguments` once for each of the `gpus` of each of the nodes."""
-    torchrun = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={nodes}", f"--nproc-per-node={max(1, gpus)}"]
+    each = max(1, gpus)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={nodes}", f"--nproc-per-node={each}"]
+    torchrun += [f"--shutdown-timeout={DAY}"]  # not 30 s: a checkpoint has as long as whoever asked to stop gives it
     package = ["-m", "--", __package__.split(".")[0], *arguments]  # or torchrun would take our --run for one of its own
     if nodes == 1:
         return [*torchrun, "--standalone", *package]
@@ -43,6 +45,7 @@ def launch_command(gpus: int, nodes: int, arguments: Sequence[str]) -> list[str]
     # In an allocation of SLURM this runs on the first node, where the processes are to meet.
     meeting = f"--rdzv-endpoint={socket.gethostname()}:{_free_port()}"
     srun = ["srun", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", "--kill-on-bad-exit=1"]
+    srun += [f"--cpus-per-task={each}"]  # which srun does not take from the allocation
     srun += [f"--gpus-per-node={gpus}"] if gpus else []
     return [*srun, *torchrun, "--rdzv-backend=c10d", f"--rdzv-id={job}", meeting, *package]
 

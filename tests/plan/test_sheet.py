@@ -155,7 +155,7 @@ def test_a_run_with_a_limit_of_its_own_is_named(tmp_path: Path) -> None:
 
 def test_more_gpus_shorten_a_job_and_do_not_change_gpu_hours(tmp_path: Path) -> None:
     def trained(gpus: int) -> tuple[float, float]:
-        changes = {"experiments": {"pixels": {"training": {"resources": {"gpus": gpus}}}}}
+        changes = {"experiments": {"pixels": {"training": {"parts": 4, "resources": {"gpus": gpus}}}}}
         works = sheet_of(configured(tmp_path, changes)).experiments["pixels"].work
         work = next(work for work in works if work.rule == "train")
         return work.hours(GPUS["A100"], 0.35), work.gpu_hours(GPUS["A100"], 0.35)

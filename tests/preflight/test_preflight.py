@@ -106,10 +106,19 @@ def test_the_judge_and_the_features_are_looked_for() -> None:
 
 def test_gpus_that_are_not_visible_are_a_problem_of_local_jobs_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    asking = merge(BOARD, {"runs": {"metric": {"training": {"resources": {"gpus": 2}}}}})
+    asking = merge(BOARD, {"runs": {"metric": {"training": {"parts": 2, "resources": {"gpus": 2}}}}})
     chosen = config({"board": merge(asking, {"sampling": {"resources": {"gpus": 1}}})})
     [problem] = preflight(chosen).problems
     assert "shows 1 GPUs, but experiments.board.runs.metric.training.resources.gpus = 2;" in problem
+    assert preflight(chosen, local=False).problems == []
+
+
+def test_several_nodes_are_a_problem_of_local_jobs_only() -> None:
+    chosen = config(
+        {"board": merge(BOARD, {"runs": {"metric": {"training": {"parts": 2, "resources": {"nodes": 2}}}}})}
+    )
+    [problem] = preflight(chosen).problems
+    assert "one node, but experiments.board.runs.metric.training.resources.nodes = 2;" in problem
     assert preflight(chosen, local=False).problems == []
 
 
@@ -169,6 +178,7 @@ def test_the_command_lists_problems_by_number_and_has_status_2(
         "--set",
         "data.checksums={no/file: '" + "0" * 64 + "'}",
         "experiments.checkerboard.training.resources.gpus=8",
+        "experiments.checkerboard.training.parts=8",
     ]
     assert main(["preflight", "--config", str(path), *changed, "--output", str(written)]) == 2
     shown = capsys.readouterr().err

@@ -20,6 +20,25 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     assert "step-000000020.pt cannot be read" in capsys.readouterr().out
 
 
+def test_those_of_a_longer_training_do_not_push_out_the_ones_that_are_written_now(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, "fingerprint")
+    for step in (900, 1000, 100, 200, 300):
+        checkpoints.save(step, {})
+    assert [int(path.stem.removeprefix("step-")) for path in checkpoints.paths()] == [200, 300, 900, 1000]
+    state = checkpoints.latest(500)
+    assert state is not None
+    assert state["step"] == 300
+
+
+def test_what_a_kill_left_of_a_checkpoint_is_removed_with_the_next(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, "fingerprint")
+    checkpoints.save(1, {})
+    torn = checkpoints.folder / ".step-000000002.pt.1-ab.tmp"
+    torn.write_bytes(b"half")
+    checkpoints.save(3, {})
+    assert not torn.exists()
+
+
 def test_a_checkpoint_of_the_last_step_is_not_taken_up_so_that_it_is_run_and_measured(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path, "fingerprint")
     checkpoints.save(40, {})

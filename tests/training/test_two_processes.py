@@ -84,15 +84,10 @@ def test_on_several_nodes_srun_starts_torchrun_on_each(monkeypatch: pytest.Monke
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     command = launch_command(4, 2, ["train"])
     assert command[:4] == ["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"]
-    assert {"--gpus-per-node=4", "--nnodes=2", "--nproc-per-node=4", "--rdzv-id=17"} < set(command)
+    assert {"--gpus-per-node=4", "--cpus-per-task=4", "--nnodes=2", "--nproc-per-node=4", "--rdzv-id=17"} < set(command)
 
 
 def test_several_nodes_without_slurm_are_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(KinoflowError, match=r"--nodes 2: there is no SLURM job here.*training\.resources\.nodes"):
         start_processes(0, 2)
-
-
-def test_gpus_that_the_nodes_cannot_share_are_an_error() -> None:
-    with pytest.raises(KinoflowError, match="--gpus 3"):
-        start_processes(3, 2)

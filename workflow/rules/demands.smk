@@ -31,7 +31,8 @@ def prepare_minutes(wildcards, attempt):
 
 
 # Training, of a run or of a tokenizer. Several nodes are for SLURM, which takes their jobs for MPI's: it runs the
-# command once, on the first node, and the command starts the processes on all of them.
+# command once, on the first node, and the command starts the processes on all of them. `gpu` is a number for all nodes
+# together, which might be spread unevenly, so that for several nodes `gres` asks for GPUs on each.
 
 
 def training_resources(wildcards):
@@ -41,8 +42,15 @@ def training_resources(wildcards):
 
 
 def train_gpus(wildcards):
-    resources = training_resources(wildcards)
-    return resources.gpus * resources.nodes
+    return training_resources(wildcards).gpus
+
+
+def train_gpu(wildcards):
+    return train_gpus(wildcards) if train_nodes(wildcards) == 1 else None
+
+
+def train_gres(wildcards):
+    return f"gpu:{train_gpus(wildcards)}" if train_nodes(wildcards) > 1 and train_gpus(wildcards) else None
 
 
 def train_nodes(wildcards):

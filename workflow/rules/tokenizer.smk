@@ -66,7 +66,9 @@ rule train_tokenizer:
         "../../envs/gpu.yaml"
     threads: train_threads
     resources:
-        gpu=train_gpus,
+        gpu=train_gpu,
+        gres=train_gres,
+        gpus_per_node=train_gpus,
         nodes=train_nodes,
         mpi=train_mpi,
         tasks=train_tasks,
@@ -81,7 +83,7 @@ rule train_tokenizer:
     shell:
         "exec python -m pipeline train-tokenizer --config {params.config} --experiment {wildcards.codes} "
         "--images {input.images} --checkpoints {params.checkpoints} --events {params.events} "
-        "--gpus {resources.gpu} --nodes {resources.nodes} "
+        "--gpus {resources.gpus_per_node} --nodes {resources.nodes} "
         "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
 
 

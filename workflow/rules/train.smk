@@ -17,7 +17,9 @@ rule train:
         "../../envs/gpu.yaml"
     threads: train_threads
     resources:
-        gpu=train_gpus,
+        gpu=train_gpu,
+        gres=train_gres,
+        gpus_per_node=train_gpus,
         nodes=train_nodes,
         mpi=train_mpi,
         tasks=train_tasks,
@@ -32,5 +34,5 @@ rule train:
     shell:
         "exec python -m pipeline train --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
         "--tokens {input.tokens} --checkpoints {params.checkpoints} --events {params.events} "
-        "--gpus {resources.gpu} --nodes {resources.nodes} "
+        "--gpus {resources.gpus_per_node} --nodes {resources.nodes} "
         "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
