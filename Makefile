@@ -41,7 +41,7 @@ test: $(STAMP)
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
-	pytest -n 2 --dist loadfile
+	pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-cluster: $(STAMP)
 	pytest tests/cluster

@@ -24,6 +24,13 @@ def tiny_file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first: at the end, one process would be at work and the others wait."""
+    first = ["test_readme.py", "test_images.py", "test_crystals.py", "test_dvc_repro.py"]
+    places = {name: place for place, name in enumerate(first)}
+    items.sort(key=lambda item: places.get(item.path.name, len(first)) if item.path.parent.name == "workflow" else 99)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Count the law tests that passed for each path under each velocity."""
     counts: dict[str, Counter[str]] = {}

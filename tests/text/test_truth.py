@@ -24,7 +24,7 @@ from pipeline.seeds import derive_seed
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import fit
 from pipeline.training.objective import FlowObjective, NextTokenObjective, Objective
-from pipeline.training.train import new_fabric
+from pipeline.training.processes import new_fabric
 
 SEED = 0
 CHAIN = markov.Options(states=10, length=16, concentration=0.5, train=20_000, validation=64, test=400)
@@ -80,7 +80,7 @@ def trained(folder: Path, data: TokenData, model: dict[str, Any], objective: Obj
     torch.manual_seed(derive_seed(SEED, "weights"))
     network = new_network(ModelChoice(**SIZE, **model), data)
     training = TRAINING.model_copy(update={"steps": steps})
-    fabric, checkpoints = new_fabric(training, gpus=0), Checkpoints(folder, "none")
+    fabric, checkpoints = new_fabric(training, 0, "none"), Checkpoints(folder, "none")
     return fit(fabric, network, objective, data.train, data.validation, training, SEED, checkpoints).network.eval()
 
 

@@ -60,11 +60,11 @@ def test_a_second_run_and_a_lock_that_was_left_behind_say_what_to_do(
     project: Project, running: "subprocess.Popen[str]"
 ) -> None:
     try:
-        second = project.snakemake("--cores", "1")
+        second = project.snakemake("--cores", "1", "--rerun-incomplete")
     finally:
         os.killpg(running.pid, signal.SIGKILL)  # with its jobs; its lock is left
         running.wait()
-    left_behind = project.snakemake("--cores", "1")
+    left_behind = project.snakemake("--cores", "1", "--rerun-incomplete")
     for result in (second, left_behind):
         assert result.returncode != 0
         assert "Directory cannot be locked" in result.stdout
