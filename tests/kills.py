@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("Snakefile", "workflow", "pipeline", "config", "envs")
+PARTS = ("Snakefile", "workflow", "profiles", "pipeline", "config", "envs")
 VICTIMS = ("job", "snakemake", "everything")
 FRUITLESS = 5  # runs in a row that may end with an error, without a kill, before this gives up
 

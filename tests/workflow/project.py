@@ -12,7 +12,18 @@ import yaml
 from tiny import TINY
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("Snakefile", "workflow", "pipeline", "config", "envs", "dvc.yaml", ".dvc/config", ".dvcignore", ".gitignore")
+PARTS = (
+    "Snakefile",
+    "workflow",
+    "profiles",
+    "pipeline",
+    "config",
+    "envs",
+    "dvc.yaml",
+    ".dvc/config",
+    ".dvcignore",
+    ".gitignore",
+)
 
 
 @dataclass(frozen=True)

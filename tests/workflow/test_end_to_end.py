@@ -105,6 +105,9 @@ def test_a_further_run_schedules_only_its_own_jobs(finished: Project) -> None:
 
 
 def test_files_that_are_touched_but_not_changed_run_nothing_again(finished: Project) -> None:
+    """Whatever their size, but for very large ones: Snakemake's own limit is 1 MB."""
+    assert "max-checksum-file-size: 100000000" in (finished.folder / "profiles/default/config.yaml").read_text()
+    assert "workflow specific profile profiles/default" in finished.snakemake("--dry-run").stdout
     for folder in ("results", "pipeline", "config", "workflow"):
         for file in (finished.folder / folder).rglob("*"):
             if file.is_file():
