@@ -9,9 +9,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))  # where the copies of the project are made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def slurm() -> Iterator[Path]:
-    """A SLURM of one node that runs for all tests; the folder of its logs."""
+    """A SLURM of one node that runs for all tests of a file; the folder of its logs."""
     from one_node_slurm import one_node_slurm
 
     with one_node_slurm() as folder:
