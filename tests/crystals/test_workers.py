@@ -13,8 +13,9 @@ import pytest
 import worker_tasks
 
 from pipeline.crystals import workers
-from pipeline.crystals.workers import ONE_THREAD, Outcome, run_tasks
+from pipeline.crystals.workers import ONE_THREAD, Outcome, run_tasks, run_tasks_once
 from pipeline.flow.errors import KinoflowError
+from pipeline.journal import Journal
 
 
 def outcomes(function: Callable[..., Any], items: list[Any], **options: Any) -> dict[int, Outcome[Any]]:
@@ -128,3 +129,16 @@ def test_a_signal_to_all_processes_of_a_job_does_not_end_the_workers_before_thei
     os.kill(first.value, signal.SIGINT)
     _, second = next(tasks)
     assert second == first
+
+
+def test_finished_tasks_are_kept_and_one_whose_worker_died_is_tried_again(tmp_path: Path) -> None:
+    def run(items: list[str]) -> dict[int, Outcome[Any]]:
+        journal = Journal(tmp_path, "these")
+        return dict(run_tasks_once(worker_tasks.obey, items, finished=journal, workers=1, seconds=60, label="testing"))
+
+    first = run(["fine", "killed", "raise"])
+    assert first[1].reason.startswith("failed: worker died")
+    assert set(Journal(tmp_path, "these").entries) == {"testing 0", "testing 2"}
+    again = run(["raise", "fine", "fine"])  # what is kept is not done again, whatever it would give now
+    assert (again[0], again[2]) == (first[0], first[2])
+    assert again[1].reason == ""
