@@ -1,6 +1,7 @@
 """Training on several devices, here two processes on the CPU: the same losses as on one."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,12 +13,13 @@ import torch
 from lightning_fabric import Fabric
 from pandas.testing import assert_frame_equal
 from small_problem import Problem
+from torch import Tensor
 from torch.testing import assert_close
 
 from pipeline.config_file import load_config
 from pipeline.data.prepare import prepare_data
 from pipeline.flow.errors import KinoflowError
-from pipeline.training.errors import TrainingError
+from pipeline.training.errors import Interrupted, TrainingError
 from pipeline.training.processes import launch_command, start_processes
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +43,27 @@ def test_two_processes_have_the_losses_and_weights_of_one(tmp_path: Path) -> Non
     assert_frame_equal(pandas.DataFrame(alone.history), pandas.DataFrame(first["history"]), rtol=1e-5)
     kept = [path.name for path in Problem(tmp_path / "two").checkpoints().paths()]
     assert kept == ["step-000000004.pt", "step-000000006.pt"]
+
+
+def stop_one(fabric: Fabric, folder: Path) -> None:
+    problem = Problem(folder)
+
+    def stop(losses: Tensor) -> Tensor:
+        if fabric.global_rank == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return losses
+
+    with pytest.raises(Interrupted) as stopped:  # in the third step, of two parts for each process
+        problem.train(problem.disturbed(5, stop), fabric=fabric, **SETTINGS)
+    (folder / f"{fabric.global_rank}.txt").write_text(str(stopped.value))
+
+
+def test_when_one_process_is_asked_to_stop_both_do_and_a_checkpoint_is_written(tmp_path: Path) -> None:
+    Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn").launch(stop_one, tmp_path)
+    said = [(tmp_path / f"{rank}.txt").read_text() for rank in (0, 1)]
+    again = "stopped after step 3; run it again to go on"
+    assert said == [f"another process was asked to stop: {again}", f"SIGTERM: {again}"]
+    assert [path.name for path in Problem(tmp_path).checkpoints().paths()] == ["step-000000003.pt"]
 
 
 def test_the_command_trains_on_two_processes_as_on_one(tiny_file: Callable[..., Path], tmp_path: Path) -> None:
