@@ -1,13 +1,17 @@
 """Which files a stage is made of: the modules of this package that it imports, directly or not, and their tables.
 
 Snakemake sees a change of a shell command, not one of the package behind it. So these files are inputs of the rules: an
-edit of the sampler draws samples anew and trains nothing. Nothing is imported to find out.
+edit of the sampler draws samples anew and trains nothing. What a run chooses by name, such as its path, is among them,
+and what it could have chosen is not: a new path concerns no run but its own. Nothing is imported to find out.
 """
 
 import ast
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
 
 PACKAGE = Path(__file__).parent
 
@@ -26,8 +30,8 @@ PLUMBING = {
     "pipeline.provenance",
     "pipeline.slices",
 }
-# Packages that import every module of their folder by themselves.
-WHOLE_FOLDERS = {"pipeline.flow.paths"}
+# Packages that import every module of their folder by themselves; what those register is chosen by name.
+REGISTRIES = ("pipeline.flow.paths", "pipeline.flow.velocities")
 
 
 def files_of(*modules: str) -> list[Path]:
@@ -41,6 +45,12 @@ def files_of(*modules: str) -> list[Path]:
             waiting += _imports(module)
     code = [file for file in map(_file, found) if file is not None]
     return sorted({*code, *(data for file in code for data in _data(file))})
+
+
+def modules_named(*choices: BaseModel | None) -> list[str]:
+    """Return the modules that register the paths and velocities which parts of a configuration name, at any depth."""
+    names = {text for choice in choices if choice for text in _texts(choice.model_dump())}
+    return [module for package in REGISTRIES for module, registered in _registered(package) if names & registered]
 
 
 def constant_of(module: str, name: str, default: object) -> object:
@@ -74,9 +84,7 @@ def _imports(module: str) -> tuple[str, ...]:
 
 
 def _imports_in(module: str, file: Path) -> Iterator[str]:
-    if module in WHOLE_FOLDERS:
-        yield from (f"{module}.{sibling.stem}" for sibling in file.parent.glob("*.py") if sibling != file)
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in _executed(ast.parse(file.read_text("utf-8"))):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -86,3 +94,31 @@ def _imports_in(module: str, file: Path) -> Iterator[str]:
             if name.split(".")[0] == PACKAGE.name:
                 parts = name.split(".")
                 yield from (".".join(parts[:length]) for length in range(2, len(parts) + 1))
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a syntax tree but those that are there for type checkers only."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING"):
+            yield from _executed(child)
+
+
+@cache
+def _registered(package: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the modules of a package, each with the names that it registers."""
+    found = []
+    for file in sorted(PACKAGE.joinpath(*package.split(".")[1:]).glob("*.py")):
+        calls = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
+        first = [call.args[0] for call in calls if getattr(call.func, "attr", None) == "register" and call.args]
+        names = frozenset(argument.value for argument in first if isinstance(argument, ast.Constant))
+        found.append((package if file.stem == "__init__" else f"{package}.{file.stem}", names))
+    return tuple(found)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)

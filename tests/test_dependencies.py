@@ -2,18 +2,40 @@
 
 from pathlib import Path
 
-from pipeline.dependencies import PACKAGE, constant_of, files_of
+from pipeline.config import LossChoice, PathChoice, VelocityChoice
+from pipeline.dependencies import PACKAGE, constant_of, files_of, modules_named
+from pipeline.flow.paths import PATHS
+from pipeline.flow.velocities import VELOCITIES
 
 
 def names(*modules: str) -> set[str]:
     return {str(file.relative_to(PACKAGE)) for file in files_of(*modules)}
 
 
-def test_training_depends_on_losses_and_every_path_but_not_on_the_sampler() -> None:
-    training = names("pipeline.training.train", "pipeline.models.mlp")
-    paths = {f"flow/paths/{file.name}" for file in (PACKAGE / "flow/paths").glob("*.py")}
-    assert paths | {"flow/losses.py", "training/loop.py", "models/time_features.py"} <= training
+def test_training_depends_on_losses_and_the_chosen_path_but_not_on_the_sampler_and_other_paths() -> None:
+    path, loss = PathChoice(name="metric"), LossChoice(name="cross_entropy")
+    training = names("pipeline.training.train", "pipeline.models.mlp", *modules_named(path, loss))
+    assert {"flow/losses.py", "training/loop.py", "models/time_features.py", "flow/paths/metric.py"} <= training
     assert not training & {"flow/sampler.py", "sampling/blocks.py", "metrics/score.py", "report/tables.py"}
+    assert not training & {"flow/paths/geodesic.py", "flow/likelihood.py"}
+
+
+def test_paths_within_a_path_and_velocities_of_losses_are_chosen_too() -> None:
+    paths = PathChoice(name="kindwise", paths=[{"name": "mask"}, {"name": "geodesic"}])
+    loss = LossChoice(name="general_elbo", velocity="campbell")
+    modules = ["paths.geodesic", "paths.kindwise", "paths.mixture", "velocities"]
+    assert modules_named(paths, loss) == [f"pipeline.flow.{module}" for module in modules]
+    assert modules_named(None) == []
+
+
+def test_every_path_and_velocity_is_found_by_its_name() -> None:
+    for registry, choice in ((PATHS, PathChoice), (VELOCITIES, VelocityChoice)):
+        for name in registry.names():
+            assert registry.get(name).__module__ in modules_named(choice(name=name))
+
+
+def test_what_is_imported_for_type_checkers_only_is_no_dependency() -> None:
+    assert "flow/likelihood.py" not in names("pipeline.models.saved")
 
 
 def test_sampling_depends_on_the_sampler_but_not_on_the_training_loop() -> None:

@@ -16,10 +16,10 @@ from pipeline.crystals.relax import RELAXED_COLUMNS, lost
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
 from pipeline.crystals.workers import run_tasks_once
-from pipeline.dependencies import files_of
+from pipeline.fingerprint import code_hash
 from pipeline.journal import Journal
 from pipeline.parquet import read_table, write_table
-from pipeline.provenance import file_hash, gather_provenance, settings_hash, write_provenance
+from pipeline.provenance import gather_provenance, settings_hash, write_provenance
 from pipeline.shards import part_of
 
 PACKAGES = ("chgnet", "ase", "torch", "numpy")  # whose versions change the last digits, or more
@@ -108,7 +108,7 @@ def _fingerprint(settings: dict[str, Any], rows: Sequence[Row], load: Callable[[
         {
             "settings": settings,
             "calculator": f"{load.__module__}.{load.__qualname__}",
-            "code": [file_hash(file) for file in files_of("pipeline.crystals.relax", "pipeline.crystals.chgnet")],
+            "code": code_hash("pipeline.crystals.relax", "pipeline.crystals.chgnet"),
             "packages": {name: version(name) for name in PACKAGES},
             "rows": [{name: np.asarray(value).tolist() for name, value in row.items()} for row in rows],
         }

@@ -15,6 +15,7 @@ import torch
 from pipeline.atomic import write_json
 from pipeline.config import Config, Corrector, Experiment, Run, Sampling, VelocityChoice
 from pipeline.data.tokens import TokenData
+from pipeline.dependencies import modules_named
 from pipeline.devices import check_gpus
 from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
@@ -79,6 +80,7 @@ def search(
     inputs += [*(Path(config.data.cache) / name for name in features.files), *features.inputs]
     settings = json.loads(search_slice(config, experiment, run))
     code = ["pipeline.images.search", MODELS.module(model.description.model.name)]
+    code += modules_named(model.description.path, model.description.loss, block.search)
     finished = Journal(journal, fingerprint(settings, inputs, *code, *frechet_distance.modules(options)))
     decoder = Decoder.of(data, tokenizer, device)
     seed = derive_seed(chosen.seed, experiment, model.description.run, "search")

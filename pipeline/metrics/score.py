@@ -12,6 +12,7 @@ from pipeline.atomic import write_json
 from pipeline.config import Config
 from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.data.tokens import TokenData
+from pipeline.dependencies import modules_named
 from pipeline.devices import check_gpus
 from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
@@ -72,7 +73,9 @@ def score_samples(
     inputs = [samples, tokens, *(path for path in given if path), *(evidence or [])]
     inputs += files_of_metrics(config, experiment)
     settings = {"scoring": chosen.scoring}
-    finished = Journal(journal, fingerprint(settings, inputs, *modules_of(chosen.scoring))) if journal else None
+    code = modules_of(chosen.scoring)
+    code += modules_named(model.description.path, model.description.loss) if model is not None else []
+    finished = Journal(journal, fingerprint(settings, inputs, *code)) if journal else None
     subject = Subject(
         drawn,
         data,

@@ -3,7 +3,7 @@
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from pydantic import ValidationError
@@ -15,13 +15,15 @@ from pipeline.config import LossChoice, ModelChoice, PathChoice, Run, Strict
 from pipeline.data.tokens import TokenData
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.errors import KinoflowError
-from pipeline.flow.likelihood import Integrand
 from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.flow.score import negative_score_entropy, posterior_logits
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.plugins import MODELS
 from pipeline.tensors import metadata_of, read_description
+
+if TYPE_CHECKING:
+    from pipeline.flow.likelihood import Integrand  # training does not depend on it
 
 
 class TokenShape(Protocol):
@@ -81,7 +83,7 @@ class SavedModel:
         return is_told_classes(self.description.model)
 
     @property
-    def integrand(self) -> Integrand | None:
+    def integrand(self) -> "Integrand | None":
         """The integrand of the likelihood bound, if it is not that of a posterior."""
         return negative_score_entropy if self.has_scores else None
 

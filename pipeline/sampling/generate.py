@@ -7,6 +7,7 @@ from typing import Any
 from pipeline.atomic import read_json
 from pipeline.config import Config, Corrector, Sampling, VelocityChoice
 from pipeline.data.tokens import TokenData
+from pipeline.dependencies import modules_named
 from pipeline.devices import check_gpus
 from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
@@ -47,7 +48,8 @@ def sample_run(
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)
     settings = {"run": run, "sampling": sampling.model_dump(mode="json", exclude={"shards", "resources"})}
     inputs = [tokens, weights, *([search] if search else [])]
-    code = ("pipeline.sampling.generate", MODELS.module(saved.description.model.name))
+    code = ["pipeline.sampling.generate", MODELS.module(saved.description.model.name)]
+    code += modules_named(saved.description.path, saved.description.loss, sampling.velocity)
     finished = Journal(journal, fingerprint(settings | {"seed": seed}, inputs, *code)) if journal else None
     drawn, frames = draw_blocks(saved, data, sampling, seed, blocks, finished)
     conditions = conditions_of(saved, data, sampling, chosen.seed)

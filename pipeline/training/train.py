@@ -9,6 +9,7 @@ import torch
 from pipeline.atomic import replacing, write_json
 from pipeline.config import Config, Training
 from pipeline.data.tokens import TokenData
+from pipeline.dependencies import modules_named
 from pipeline.fingerprint import fingerprint
 from pipeline.models.saved import Description, is_told_classes, new_network, save_network
 from pipeline.plugins import MODELS
@@ -82,7 +83,8 @@ def train_run(
 def fingerprint_of(description: Description, training: Training, tokens: Path) -> str:
     """Return a hash of all that decides the weights after a given step: settings, data and code."""
     settings = description.model_dump(mode="json") | training.model_dump(mode="json", exclude=WITHOUT_EFFECT)
-    return fingerprint(settings, [tokens], "pipeline.training.train", MODELS.module(description.model.name))
+    modules = modules_named(description.path, description.loss)
+    return fingerprint(settings, [tokens], "pipeline.training.train", MODELS.module(description.model.name), *modules)
 
 
 def write_history(path: Path, rows: Sequence[Row]) -> None:

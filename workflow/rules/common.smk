@@ -10,7 +10,7 @@ from snakemake.exceptions import WorkflowError
 from pipeline import slices
 from pipeline.config import REFERENCES
 from pipeline.config_file import load_config, with_types
-from pipeline.dependencies import constant_of, files_of
+from pipeline.dependencies import constant_of, files_of, modules_named
 from pipeline.environment import serve_jobs
 from pipeline.flow.errors import KinoflowError
 from pipeline.plugins import DATASETS, FIGURES, METRICS, MODELS, files_needed, inputs_needed

@@ -89,11 +89,15 @@ def prepare_code(wildcards):
 
 
 def train_code(wildcards):
-    return code("pipeline.training.train", MODELS.module(run_of(wildcards).model.name))
+    run = run_of(wildcards)
+    return code("pipeline.training.train", MODELS.module(run.model.name), *modules_named(run.path, run.loss))
 
 
 def sample_code(wildcards):
-    return code("pipeline.sampling.generate", MODELS.module(run_of(wildcards).model.name))
+    run = run_of(wildcards)
+    velocities = CONFIG.experiments[wildcards.experiment].search if run.sampling.searched else run.sampling.velocity
+    chosen = modules_named(run.path, run.loss, velocities)
+    return code("pipeline.sampling.generate", MODELS.module(run.model.name), *chosen)
 
 
 def reference_code(wildcards):
@@ -109,6 +113,7 @@ def judge_code(wildcards):
 def score_code(wildcards):
     metrics = map(METRICS.module, CONFIG.experiments[wildcards.experiment].scoring)
     chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
+    chosen += modules_named(run_of(wildcards).path, run_of(wildcards).loss) if wildcards.get("run") else []
     return code("pipeline.metrics.score", *metrics, *chosen)
 
 
@@ -134,7 +139,14 @@ def tokenizer_report_code(wildcards):
 
 def search_code(wildcards):
     chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
-    return code("pipeline.images.search", MODELS.module(run_of(wildcards).model.name), *chosen)
+    run = run_of(wildcards)
+    chosen += modules_named(run.path, run.loss, CONFIG.experiments[wildcards.experiment].search)
+    return code("pipeline.images.search", MODELS.module(run.model.name), *chosen)
+
+
+def paths_code(wildcards):
+    runs = CONFIG.experiments[wildcards.images].runs.values()
+    return code("pipeline.report.conditional_path", *modules_named(*(run.path for run in runs)))
 
 
 def figure_code(wildcards):

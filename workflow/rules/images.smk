@@ -131,7 +131,7 @@ rule conditional_path:
     input:
         tokens=f"{RESULTS}/tokens/{{images}}.safetensors",
         tokenizer=tokenizer_of,
-        code=code("pipeline.report.conditional_path"),
+        code=paths_code,
     output:
         report(
             f"{RESULTS}/figures/{{images}}_path.png",

@@ -6,9 +6,8 @@ def tokens_code(wildcards):
 
 
 def report_code(wildcards):
-    own = {"pipeline.report.sweeps": IMAGES, "pipeline.report.conditional_path": IMAGES}
-    modules = [module for module, having in own.items() if wildcards.experiment in having]
-    files = code("pipeline.report.tables", *modules)
+    files = code("pipeline.report.tables")
+    files = files + (code("pipeline.report.sweeps") + paths_code(wildcards) if wildcards.experiment in IMAGES else [])
     files = files + (figure_code(wildcards) if CONFIG.experiments[wildcards.experiment].figure else [])
     return files + (tokenizer_report_code(wildcards) if wildcards.experiment in CODES else [])
 

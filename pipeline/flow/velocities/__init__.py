@@ -3,12 +3,15 @@
 Each function takes the State of a path, the tokens z and x1, and returns the net rates n(x, z) = g(x, z) / p(z) [...,
 K] per unit of the path's clock, where g is an antisymmetric flux with sum_z g(x, z) = dp(x)/ds. Its positive part is
 the flux of a velocity, its absolute value the flux of a corrector; `advancing` and `preserving` take them. To add a
-velocity, write one such function and register it: every path, sampler, bound and law test then knows it.
+velocity, write one such function in a file of this folder and register it: every path, sampler, bound and law test then
+knows it, and no network is trained again.
 
 All but the Laplacian solve are of rank one, g(x, z) = dp(x) s(z) - s(x) dp(z) with shares s = tau / sum(tau), and cost
 O(K) a row.
 """
 
+import importlib
+import pkgutil
 from collections.abc import Callable
 
 import torch
@@ -110,3 +113,7 @@ def _out_of(z: Tensor, state: State, net_rates: Tensor) -> Tensor:
     """Clear the rate from z to itself, and every rate out of a state without mass (e:velocity_from_flux)."""
     net_rates = net_rates.scatter(-1, z[..., None], 0.0)
     return torch.where(at(state.log_prob, z) > -torch.inf, net_rates, 0.0)
+
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
