@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
@@ -49,7 +50,29 @@ def run_tasks(
     With `initialise`, which each worker calls once before its first task, it is function(initialise(), item); what that
     takes is not counted in the seconds of a task; if it fails, or takes more than START_SECONDS, that is an error.
     Workers find both functions by name, so they are functions of modules (or `functools.partial` of such).
+    A task whose worker died, maybe killed or for want of memory, is tried once more, alone, after all others.
     """
+    died = []
+    tries = partial(_try_tasks, function, seconds=seconds, initialise=initialise)
+    for position, outcome in tries(items, workers=workers, label=label):
+        if outcome.reason.startswith(DIED):
+            died.append(position)
+        else:
+            yield position, outcome
+    if died:
+        again = tries([items[position] for position in died], workers=1, label=f"{label} again")
+        yield from ((died[number], outcome) for number, outcome in again)
+
+
+def _try_tasks(
+    function: Callable[..., Result],
+    items: Sequence[Any],
+    *,
+    workers: int,
+    seconds: float,
+    label: str,
+    initialise: Callable[[], Any] | None,
+) -> Iterator[tuple[int, Outcome[Result]]]:
     waiting, done = deque(enumerate(items)), 0
     crew: list[Worker] = []
     with Progress(label, len(items), unit="task") as progress:
@@ -90,8 +113,8 @@ def run_tasks_once(
 ) -> Iterator[tuple[int, Outcome[Result]]]:
     """Yield the same, but what is in the journal of `finished` tasks first; what gets done is kept in it.
 
-    What the function returns must be what JSON can hold. A task whose worker died, maybe for want of memory, is not
-    kept: it may fare better in the next attempt.
+    What the function returns must be what JSON can hold. A task whose worker died again is not kept: it may fare better
+    if the whole has to be tried again, with more memory.
     """
     known = {} if finished is None else finished.entries
     todo = [position for position in range(len(items)) if f"{label} {position}" not in known]

@@ -131,6 +131,13 @@ def test_a_signal_to_all_processes_of_a_job_does_not_end_the_workers_before_thei
     assert second == first
 
 
+def test_a_task_whose_worker_was_killed_is_tried_once_more(tmp_path: Path) -> None:
+    """So that what kills it from outside, or a neighbour that takes all memory, is no property of the crystal."""
+    items = [f"killed before {tmp_path / 'mark'}", "fine", "killed"]
+    found = outcomes(worker_tasks.obey, items)
+    assert [found[number].reason for number in range(3)] == ["", "", "failed: worker died (signal 9)"]
+
+
 def test_finished_tasks_are_kept_and_one_whose_worker_died_is_tried_again(tmp_path: Path) -> None:
     def run(items: list[str]) -> dict[int, Outcome[Any]]:
         journal = Journal(tmp_path, "these")

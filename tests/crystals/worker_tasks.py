@@ -28,6 +28,9 @@ def obey(item: str) -> Any:
         raise ValueError
     if item == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
+    if item.startswith("killed before ") and not (mark := Path(item.removeprefix("killed before "))).exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     if item == "exit":
         sys.exit(3)
     if item == "unsendable":
