@@ -10,7 +10,7 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def _acquire(path: Path, purpose: str) -> int | None:
                 return descriptor
         except OSError as error:
             os.close(descriptor)
-            if error.errno not in _NO_LOCKS:
+            if error.errno not in NO_LOCKS:
                 raise
             logger.warning("%s: this file system has no locks (%s)", path.parent, error.strerror)
             path.unlink(missing_ok=True)

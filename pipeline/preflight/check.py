@@ -17,8 +17,10 @@ def preflight(config: Config, parts: set[Part] | None = None, *, local: bool = T
     found, needs = Findings(), needs_of(config, parts)
     files = check_files(needs, config.data)
     found.add(files)
-    need = planned_need if parts is None else disk_need
-    found.add(check_disk(config, need(config, files.awaited), files.awaited))
+    new = [name for name in config.experiments if parts is None or {(name, "data"), (name, "training")} <= parts]
+    # Of an experiment that goes on nobody knows how much of its planned files will take the place of others.
+    need = planned_need(config, files.awaited, new) if new else disk_need(config, files.awaited)
+    found.add(check_disk(config, need, files.awaited))
     if local:
         found.add(check_gpus_here(needs))
         found.add(check_nodes_here(needs))

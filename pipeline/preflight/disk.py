@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +30,13 @@ def disk_need(config: Config, awaited: Sequence[str]) -> DiskNeed:
     return DiskNeed(RESULTS_MINIMUM, sum(CATALOGUE[name].size or 0 for name in awaited))
 
 
-def planned_need(config: Config, awaited: Sequence[str]) -> DiskNeed:
-    """Return what the scale sheet says that a run writes, less what is there already; it takes some seconds."""
+def planned_need(config: Config, awaited: Sequence[str], experiments: Collection[str]) -> DiskNeed:
+    """Return what the scale sheet says that experiments write, less what is there already; it takes some seconds."""
     from pipeline.plan.sheet import sheet_of
 
-    needs = [need for experiment in sheet_of(config).experiments.values() for need in experiment.disk]
+    chosen = {name: experiment for name, experiment in config.experiments.items() if name in experiments}
+    sheet = sheet_of(config.model_copy(update={"experiments": chosen}))
+    needs = [need for experiment in sheet.experiments.values() for need in experiment.disk]
     planned = sum(need.size or 0 for need in needs if not need.fetched)
     folder = Path(config.results) / config.scale
     counted = [place for place in folder.glob("*") if place.name not in NOT_PLANNED]

@@ -148,6 +148,14 @@ def test_too_little_space_is_named_with_both_numbers(monkeypatch: pytest.MonkeyP
     assert "at least 1000000000000 MB are needed" in problem
 
 
+def test_a_new_experiment_needs_the_space_that_the_plan_says_and_one_that_goes_on_a_minimum() -> None:
+    board = merge(BOARD, {"sampling": {"count": 10**15}})
+    data, training = ("board", "data"), ("board", "training")
+    [problem] = preflight(config({"board": board}), {data, training}).problems
+    assert "MB are needed; make room" in problem
+    assert preflight(config({"board": board}), {training}).problems == []
+
+
 def test_files_to_fetch_count_for_the_cache() -> None:
     assert disk_need(config({"board": BOARD}), ["digits/digits.csv.gz"]).cache == 57523
 

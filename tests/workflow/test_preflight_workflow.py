@@ -15,6 +15,8 @@ from tiny import TINY_MATERIALS
 from pipeline.config_file import load_config
 from pipeline.preflight.needs import needs_of
 
+CLAIM = 'claim(Path("results/tiny"), Path("results/tiny/logs/run.lock"))'
+
 
 def test_problems_stop_the_workflow_before_any_job_and_a_run_without_them_is_not_stopped(project: Project) -> None:
     missing = {"experiments": {"materials": TINY_MATERIALS}}
@@ -50,7 +52,7 @@ def running(project: Project) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", "scale=tiny", values]
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, cwd=project.folder, text=True, start_new_session=True, **silent)
-    while not list((project.folder / ".snakemake/locks").glob("*.lock")):
+    while not (project.folder / "results/tiny/logs/train").exists():
         assert process.poll() is None
         time.sleep(0.05)
     return process
@@ -73,3 +75,18 @@ def test_a_second_run_and_a_lock_that_was_left_behind_say_what_to_do(
     assert project.snakemake("--unlock").returncode == 0
     tokens = "results/tiny/tokens/checkerboard.safetensors"
     assert project.snakemake("--cores", "1", "--rerun-incomplete", tokens).returncode == 0
+
+
+def test_a_second_run_that_makes_other_files_is_refused_too(project: Project) -> None:
+    """Snakemake would let it through, and the jobs of the first would read its configuration."""
+    hold = f"from pathlib import Path; from pipeline.one_run import claim; {CLAIM}; print(flush=True); input()"
+    command = [sys.executable, "-c", hold]
+    with subprocess.Popen(command, cwd=project.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        result = project.snakemake("--cores", "1", "data/cache/digits/digits.csv.gz")
+        first.kill()
+    assert result.returncode != 0
+    assert "results/tiny: another run is at work there" in result.stdout
+    assert "--config results=<directory>" in result.stdout
+    assert project.snakemake("--cores", "1", "data/cache/digits/digits.csv.gz").returncode == 0

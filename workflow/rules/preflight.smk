@@ -1,6 +1,7 @@
 # Before the first job: is there all that the planned jobs need? It is no rule, since a rule that runs again would hide,
 # behind `ancient`, whether the rules after it have to run again, too.
 from pipeline.config_file import write_config
+from pipeline.one_run import claim
 from pipeline.preflight.check import preflight
 
 # What the rules need of their experiment besides what other rules make; see pipeline/preflight/needs.py.
@@ -55,8 +56,16 @@ def check_partitions():
         )
 
 
-# Under the lock of the workflow, so that all jobs of a run read the same values.
+def claim_results():
+    """Stop if another run is at work: its jobs would read the configuration of this one."""
+    try:
+        claim(Path(RESULTS), lock=Path(LOGS) / "run.lock")
+    except KinoflowError as error:
+        raise WorkflowError(str(error)) from None
+
+
 onstart:
     check_partitions()
     check_what_is_planned()
+    claim_results()
     write_config(Path(CONFIG_FILE), CONFIG)
