@@ -138,11 +138,12 @@ def group_of(leader: int) -> list[int]:
 
 
 def is_job(process: int) -> bool:
-    """Return whether a process is a stage of the package."""
+    """Return whether a process is a stage of the package, or a worker of one."""
     try:
-        return b"pipeline" in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:  # it has ended meanwhile
         return False
+    return b"pipeline" in command.split(b"\0") or b"multiprocessing.spawn" in command
 
 
 def end_orphans(leader: int) -> None:

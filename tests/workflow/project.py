@@ -1,6 +1,7 @@
 """A copy of the workflow in which tests run and edit it."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -70,7 +71,14 @@ class Project:
         return states
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in the folder."""
+        """Run a command in the folder, as in an activated environment; its output is in stdout."""
+        environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "MPLBACKEND": "Agg"}
         return subprocess.run(
-            command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+            command,
+            cwd=self.folder,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
         )

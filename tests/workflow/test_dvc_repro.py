@@ -1,10 +1,6 @@
 """DVC takes over what the workflow has made, runs what a change concerns, shows the difference and goes back."""
 
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
@@ -19,17 +15,7 @@ UNNAMED = ("logs", "benchmarks", "tensorboard", "config.yaml")  # of no version;
 
 def run(project: Project, command: str) -> str:
     """Run a command in the project and return what it says."""
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "MPLBACKEND": "Agg"}
-    environment |= {"PYTHONPATH": str(project.folder)}
-    done = subprocess.run(
-        command.split(),
-        cwd=project.folder,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
+    done = project.run(*command.split())
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}"
     return done.stdout
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from project import Project
+from project import ROOT, Project
 
 AFTER_SAMPLING = {"gather": 1, "score": 1, "table": 1, "figure": 1, "all": 1}
 
@@ -141,6 +141,22 @@ def test_an_edit_of_the_steps_draws_samples_and_trains_nothing(finished: Project
     assert not {"train", "prepare"} & jobs.keys()
 
 
+@pytest.mark.parametrize("kind", ["paths", "velocities"])
+def test_a_new_path_or_velocity_runs_nothing_again(finished: Project, kind: str) -> None:
+    """A run that names it is new itself."""
+    added = finished.folder / f"pipeline/flow/{kind}/added.py"
+    registry = kind.upper()
+    added.write_text(f"from pipeline.flow.{kind} import {registry}\n\n{registry}.register('added')(print)\n")
+    assert finished.planned() == {}
+    added.unlink()
+
+
+def test_an_edit_of_a_path_trains_its_runs_only(finished: Project) -> None:
+    with edited(finished.folder / "pipeline/flow/paths/metric.py"):
+        jobs = finished.planned()
+    assert (jobs["train"], jobs["sample"]) == (1, 2)
+
+
 def test_an_edit_of_a_network_trains_and_samples(finished: Project) -> None:
     with edited(finished.folder / "pipeline/models/mlp.py"):
         jobs = finished.planned()
@@ -152,3 +168,13 @@ def test_files_from_elsewhere_are_fetched_by_a_rule(finished: Project) -> None:
     result = finished.snakemake("--cores", "1", "data/cache/digits/digits.csv.gz")  # ships with scikit-learn
     assert result.returncode == 0, result.stdout
     assert (finished.folder / "data/cache/digits/digits.csv.gz").stat().st_size == 57523
+
+
+def test_a_run_that_is_killed_at_random_ends_in_the_same_tables_and_scores(finished: Project, tmp_path: Path) -> None:
+    """By the command that the README names for the demo."""
+    folders = (str(finished.folder), str(tmp_path / "disturbed"))
+    kills = ("--scale", "tiny", "--kills", "3", "--seconds", "6")
+    result = finished.run(sys.executable, str(ROOT / "tests/kills.py"), *folders, *kills)
+    assert result.returncode == 0, result.stdout
+    assert "finished after 3 kills" in result.stdout
+    assert "7 of 7 files are the same to the last byte" in result.stdout

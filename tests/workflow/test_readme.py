@@ -1,12 +1,8 @@
 """Every command of the README runs, in a copy of the project whose scales are all tiny."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -57,20 +53,10 @@ def test_the_two_commands_come_first() -> None:
 
 def test_every_command_runs(small_project: Project) -> None:
     """One test for all, in their order: later ones build on what earlier ones left."""
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "MPLBACKEND": "Agg"}
-    environment["PYTHONPATH"] = str(small_project.folder)
     for command in COMMANDS:
         if command.startswith("make") and not (ROOT / ".venv").exists():
             continue  # the tests run in an environment of another place; `make` would install a new one
-        run = subprocess.run(
-            ["bash", "-c", INSTEAD.get(command, command)],
-            cwd=small_project.folder,
-            env=environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+        run = small_project.run("bash", "-c", INSTEAD.get(command, command))
         assert run.returncode == 0, f"{command}\n{run.stdout[-3000:]}"
     for file in ("tables/checkerboard.csv", "tables/checkerboard.md", "figures/checkerboard.png"):
         assert (small_project.folder / "results/small" / file).exists()
