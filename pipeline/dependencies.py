@@ -111,7 +111,7 @@ def _registered(package: str) -> tuple[tuple[str, frozenset[str]], ...]:
     for file in sorted(PACKAGE.joinpath(*package.split(".")[1:]).glob("*.py")):
         calls = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
         first = [call.args[0] for call in calls if getattr(call.func, "attr", None) == "register" and call.args]
-        names = frozenset(argument.value for argument in first if isinstance(argument, ast.Constant))
+        names = frozenset(str(argument.value) for argument in first if isinstance(argument, ast.Constant))
         found.append((package if file.stem == "__init__" else f"{package}.{file.stem}", names))
     return tuple(found)
 
