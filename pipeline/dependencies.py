@@ -26,6 +26,7 @@ PLUMBING = {
     "pipeline.fingerprint",
     "pipeline.journal",
     "pipeline.plugins",
+    "pipeline.process",
     "pipeline.progress",
     "pipeline.provenance",
     "pipeline.slices",

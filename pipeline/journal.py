@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pipeline.process import note_resumption
+
 Result = TypeVar("Result")
 
 
@@ -21,6 +23,8 @@ class Journal:
         self.path, self.entries = folder / "finished.jsonl", dict[int | str, Any]()
         folder.mkdir(parents=True, exist_ok=True)
         good = self._read(fingerprint) if self.path.is_file() else 0
+        if self.entries:
+            note_resumption(str(self.path))
         if good:
             os.truncate(self.path, good)  # or the next line would be written behind a torn one
         else:

@@ -14,6 +14,7 @@ from typing import Any
 _STARTED, _CLOCK = datetime.now(UTC), time.monotonic()  # when this was imported, which the command line does first
 _BYTES = 1 if sys.platform == "darwin" else 1024  # in a unit of ru_maxrss
 _command: list[str] = []
+_taken_up: list[str] = []
 
 
 def set_command(arguments: Sequence[str]) -> None:
@@ -21,10 +22,16 @@ def set_command(arguments: Sequence[str]) -> None:
     _command[:] = ["python", "-m", "pipeline", *arguments]
 
 
+def note_resumption(work: str) -> None:
+    """Remember that this process goes on with what another one began: what it uses is not all that the work took."""
+    _taken_up.append(work)
+
+
 def process_record() -> dict[str, Any]:
     """Return the command, device, host, start, seconds and peak memory of this process until now.
 
-    `peak_memory_mb` is that of the process or of the largest of its finished children, whichever is more.
+    `peak_memory_mb` is that of the process or of the largest of its finished children, whichever is more. Of work that
+    was `resumed` only the last attempt counts.
     """
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     peak = max(resource.getrusage(kind).ru_maxrss for kind in kinds) * _BYTES
@@ -35,6 +42,7 @@ def process_record() -> dict[str, Any]:
         "started": _STARTED.isoformat(timespec="milliseconds"),
         "wall_seconds": round(time.monotonic() - _CLOCK, 3),
         "peak_memory_mb": round(peak / 1e6, 1),
+        "resumed": bool(_taken_up),
     }
 
 

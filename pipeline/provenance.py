@@ -20,7 +20,7 @@ PACKAGES = (
     *("tokenizers", "transformers", "datasets"),
     *("pillow", "vector-quantize-pytorch"),
 )
-USED = ("command", "device", "host", "started", "wall_seconds", "peak_memory_mb")
+USED = ("command", "device", "host", "started", "wall_seconds", "peak_memory_mb", "resumed")
 
 
 def sidecar_of(artefact: Path) -> Path:
@@ -53,7 +53,7 @@ def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
     Its inputs are those of all shards, its seconds their sum, its memory that of the largest.
     """
     records = {str(shard): read_record(shard) for shard in shards}
-    used = [{"artefact": path} | {key: record[key] for key in USED} for path, record in records.items()]
+    used = [{"artefact": path} | {key: record.get(key) for key in USED} for path, record in records.items()]
     first, *others = records.values()
     inputs = dict(first["inputs"])
     for record in others:
@@ -64,6 +64,7 @@ def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
         "command": process_record()["command"],
         "wall_seconds": round(sum(shard["wall_seconds"] for shard in used), 3),
         "peak_memory_mb": max(shard["peak_memory_mb"] for shard in used),
+        "resumed": any(shard["resumed"] for shard in used),
         "shards": used,
     }
     write_json(sidecar_of(artefact), first | gathered)

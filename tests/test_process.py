@@ -1,12 +1,16 @@
 """What provenance says of the process and the machine, and how that of shards is put together."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from pipeline import process
-from pipeline.provenance import gather_provenance, sidecar_of, write_provenance
+from pipeline.journal import Journal
+from pipeline.provenance import gather_provenance, read_record, sidecar_of, write_provenance
+from pipeline.trace.graph import trace_artefact
+from pipeline.trace.show import as_text
 
 
 @pytest.fixture
@@ -30,6 +34,22 @@ def test_provenance_names_the_command_the_machine_and_what_was_used(
     assert record["wall_seconds"] > 0
     assert record["peak_memory_mb"] > 1
     assert artefact.read_bytes() == b"weights"
+
+
+def test_work_that_was_taken_up_is_marked(artefact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its seconds are those of the last attempt."""
+    monkeypatch.setattr(process, "_taken_up", [])
+    Journal(tmp_path / "journal", "these").add("first", 1)
+    write_provenance([artefact], {}, 0, [])
+    assert not read_record(artefact)["resumed"]
+    Journal(tmp_path / "journal", "these")
+    write_provenance([artefact], {}, 0, [])
+    assert read_record(artefact)["resumed"]
+    whole = tmp_path / "whole"
+    whole.write_text("whole")
+    gather_provenance(whole, [artefact])
+    assert read_record(whole)["resumed"]
+    assert re.search(r" \d+\.\d s \(after a resumption\) ", as_text(trace_artefact(whole)))
 
 
 def test_shards_add_up_seconds_and_have_the_inputs_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,13 +5,11 @@ from pathlib import Path
 
 from pipeline.config import Config
 from pipeline.config_file import load_config
+from pipeline.provenance import read_record, sidecar_of
 
 
 def finished_trainings(config: Config) -> dict[tuple[str, str], float]:
-    """Return the seconds of each (experiment, run) that was trained under the same settings as now.
-
-    One that was stopped and taken up again has only the seconds of its last part: nobody knows, so it may seem fast.
-    """
+    """Return the seconds of each (experiment, run) that was trained under the same settings as now, in one go."""
     folder = Path(config.results) / config.scale
     if not (folder / "config.yaml").is_file():
         return {}
@@ -22,7 +20,13 @@ def finished_trainings(config: Config) -> dict[tuple[str, str], float]:
             file = folder / "benchmarks" / "train" / name / f"{run}.tsv"
             then = before.experiments[name].runs.get(run) if name in before.experiments else None
             same = then is not None and then.training == chosen.training and then.model == chosen.model
-            if same and before.experiments[name].data == experiment.data and file.is_file():
+            same = same and before.experiments[name].data == experiment.data
+            if same and file.is_file() and not _was_resumed(folder / "models" / name / f"{run}.safetensors"):
                 with file.open(newline="", encoding="utf-8") as stream:
                     found[name, run] = float(next(csv.DictReader(stream, delimiter="\t"))["s"])
     return found
+
+
+def _was_resumed(weights: Path) -> bool:
+    """Return whether a training was stopped and taken up again: the seconds are those of its last part only."""
+    return sidecar_of(weights).is_file() and bool(read_record(weights).get("resumed"))

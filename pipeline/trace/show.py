@@ -36,7 +36,7 @@ def as_json(trace: Trace) -> dict[str, Any]:
 
 
 def _entry(trace: Trace, file: Traced) -> dict[str, Any]:
-    known = ("seed", "code", "device", "host", "started", "command", "settings_sha256", "shards")
+    known = ("seed", "code", "device", "host", "started", "command", "settings_sha256", "resumed", "shards")
     inputs = [
         {"path": str(path), "sha256": sha256, "changed_since": trace.changed_since(path, sha256)}
         for path, sha256 in file.inputs.items()
@@ -84,7 +84,8 @@ def _said(trace: Trace, file: Traced, recorded: str | None, again: bool) -> str:
 def _known(record: dict[str, Any], used: Used) -> list[str]:
     """Return seed, code, device, seconds and memory."""
     shards = [f"{len(record['shards'])} shards"] if "shards" in record else []
-    seconds = [] if used.wall_seconds is None else [f"{used.wall_seconds:.1f} s"]
+    last = " (after a resumption)" if record.get("resumed") else ""
+    seconds = [] if used.wall_seconds is None else [f"{used.wall_seconds:.1f} s{last}"]
     memory = [] if used.peak_memory_mb is None else [f"{used.peak_memory_mb:.0f} MB"]
     device = [str(record["device"])] if "device" in record else []
     return [f"seed {record['seed']}", f"code {record['code']}", *device, *shards, *seconds, *memory]

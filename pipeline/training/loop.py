@@ -15,6 +15,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from pipeline.config import Training
+from pipeline.process import note_resumption
 from pipeline.progress import Progress
 from pipeline.seeds import derive_seed
 from pipeline.training.batches import Batches, LabelledRows
@@ -63,6 +64,7 @@ def fit(
         for part, state in (("network", network), ("average", average), ("optimiser", optimiser)):
             state.load_state_dict(saved[part])
         start, history = saved["step"], saved["history"]
+        note_resumption(str(checkpoints.folder))
         fabric.print(f"going on from step {start} in {checkpoints.folder}")
     _check_start(fabric, start, checkpoints)
     if others := checkpoints.others():

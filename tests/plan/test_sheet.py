@@ -185,7 +185,9 @@ def test_a_data_set_that_does_not_tell_its_length_is_named(tmp_path: Path, monke
         sheet_of(configured(tmp_path, {}))
 
 
-def test_finished_trainings_count_only_under_the_same_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_trainings_count_under_the_same_settings_and_in_one_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     config = configured(tmp_path, {})
     assert finished_trainings(config) == {}
@@ -194,5 +196,9 @@ def test_finished_trainings_count_only_under_the_same_settings(tmp_path: Path, m
     (folder / "config.yaml").write_text((tmp_path / "tiny.yaml").read_text())
     (folder / "benchmarks/train/checkerboard/metric.tsv").write_text("s\th:m:s\n12.5\t0:00:12\n")
     assert finished_trainings(config) == {("checkerboard", "metric"): 12.5}
+    (folder / "models/checkerboard").mkdir(parents=True)
+    (folder / "models/checkerboard/metric.safetensors.provenance.json").write_text('{"resumed": true}')
+    assert finished_trainings(config) == {}
+    (folder / "models/checkerboard/metric.safetensors.provenance.json").unlink()
     longer = configured(tmp_path, {"experiments": {"checkerboard": {"training": {"steps": 40}}}})
     assert finished_trainings(longer) == {}

@@ -1,6 +1,7 @@
 """DVC takes over what the workflow has made, runs what a change concerns, shows the difference and goes back."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
@@ -56,6 +57,18 @@ def test_every_file_of_a_version_is_in_git_or_in_the_cache(made: Project) -> Non
     run(made, f"dvc checkout --with-deps {REPORT}")
     assert stages_run(run(made, f"dvc repro {REPORT}")) == []
     assert (results / "figures/checkerboard.png").is_file()
+
+
+def test_another_clone_has_the_results_of_the_remote_and_makes_none_again(made: Project, tmp_path: Path) -> None:
+    run(made, f"dvc remote add --default --local store {tmp_path / 'store'}")
+    run(made, f"dvc push --with-deps {REPORT}")
+    run(made, f"git clone --quiet {made.folder} {tmp_path / 'clone'}")
+    clone = Project(tmp_path / "clone")
+    run(clone, f"dvc remote add --default --local store {tmp_path / 'store'}")
+    run(clone, f"dvc pull --with-deps {REPORT}")
+    for file in ("figures/checkerboard.png", "models/checkerboard/metric.safetensors", "tables/checkerboard.csv"):
+        assert (clone.folder / "results/demo" / file).read_bytes() == (made.folder / "results/demo" / file).read_bytes()
+    assert stages_run(run(clone, f"dvc repro {REPORT}")) == []
 
 
 def test_a_learning_rate_runs_its_run_again_is_shown_and_can_be_taken_back(made: Project) -> None:
