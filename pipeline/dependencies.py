@@ -25,6 +25,7 @@ PLUMBING = {
     "pipeline.progress",
     "pipeline.provenance",
     "pipeline.slices",
+    "pipeline.tensor_journal",
 }
 # Packages that import every module of their folder by themselves.
 WHOLE_FOLDERS = {"pipeline.flow.paths"}

@@ -24,6 +24,7 @@ from pipeline.plugins import METRICS, files_needed, inputs_needed
 from pipeline.provenance import write_provenance
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
+from pipeline.tensor_journal import TensorJournal
 
 
 def score_samples(
@@ -72,7 +73,8 @@ def score_samples(
     inputs = [samples, tokens, *(path for path in given if path), *(evidence or [])]
     inputs += files_of_metrics(config, experiment)
     settings = {"scoring": chosen.scoring}
-    finished = Journal(journal, fingerprint(settings, inputs, *modules_of(chosen.scoring))) if journal else None
+    made_from = fingerprint(settings, inputs, *modules_of(chosen.scoring)) if journal else ""
+    finished, large = (Journal(journal, made_from), TensorJournal(journal, made_from)) if journal else (None, None)
     subject = Subject(
         drawn,
         data,
@@ -87,12 +89,14 @@ def score_samples(
         classifier=classifier,
         device=device,
         finished=finished,
+        finished_tensors=large,
     )
     metrics = score_subject(subject, chosen.scoring)
     write_json(output, {"conditions": conditions | conditions_of_metrics(subject, chosen.scoring), "metrics": metrics})
     write_provenance([output], settings, seed, inputs)
-    if finished:
-        finished.remove()
+    for part in (large, finished):
+        if part:
+            part.remove()
 
 
 def modules_of(scoring: Mapping[str, dict[str, Any]]) -> list[str]:
