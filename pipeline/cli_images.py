@@ -10,6 +10,7 @@ from pipeline.cli_arguments import (
     device_counts,
     gpu_count,
     input_file,
+    journal_folder,
     of_experiment,
     of_run,
     output_file,
@@ -101,11 +102,13 @@ def _add_comparison(add: Add) -> None:
         "image-reference",
         commands.image_reference,
         "describe the images that samples are compared with",
-        "Reads prepared images; writes the mean and covariance of their features, and some of these.",
+        "Reads prepared images; writes the mean and covariance of their features, and some of these. Goes on from its "
+        "journal.",
     )
     of_experiment(stage)
     input_file(stage, "--images", "images from `prepare-images`")
     stage.add_argument("--classifier", type=Path, help="weights from `train-classifier`, if its features are used")
+    journal_folder(stage)
     output_file(stage, "--output", "description to write (.safetensors)")
     gpu_count(stage)
 

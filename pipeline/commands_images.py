@@ -97,6 +97,7 @@ def image_reference(arguments: Namespace) -> None:
         classifier=arguments.classifier,
         gpus=arguments.gpus,
         output=arguments.output,
+        journal=arguments.journal,
     )
 
 

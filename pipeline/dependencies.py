@@ -30,6 +30,7 @@ PLUMBING = {
     "pipeline.progress",
     "pipeline.provenance",
     "pipeline.slices",
+    "pipeline.tensor_journal",
 }
 # Packages that import every module of their folder by themselves; what those register is chosen by name.
 REGISTRIES = ("pipeline.flow.paths", "pipeline.flow.velocities")

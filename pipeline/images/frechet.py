@@ -6,9 +6,11 @@ Letters in shapes: N images, F features. All is computed in float64.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -62,7 +64,15 @@ class Statistics:
 
 def statistics_of(batches: Iterable[Tensor]) -> Statistics:
     """Return the statistics of features that come in batches [B, F], of which there must be one."""
-    return reduce(Statistics.merged, map(Statistics.of, _larger(batches)))
+    return deque(accumulated(batches), maxlen=1).pop()
+
+
+def accumulated(batches: Iterable[Tensor], before: Statistics | None = None) -> Iterator[Statistics]:
+    """Yield the statistics of all features so far, each time that some were added; first those `before`, if any.
+
+    They are of all batches that were taken: going on from any of them gives the same as never having stopped.
+    """
+    return accumulate(map(Statistics.of, _larger(batches)), Statistics.merged, initial=before)
 
 
 def _larger(batches: Iterable[Tensor]) -> Iterator[Tensor]:

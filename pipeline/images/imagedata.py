@@ -65,14 +65,19 @@ class ImageData:
         for start in range(0, len(images), rows):
             yield central(images[start : start + rows], self.crop), labels[start : start + rows]
 
-    def training_parts(self, at_once: int = _AT_ONCE) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield all views of the training images, first all of the first view, and their classes."""
+    def training_parts(self, at_once: int = _AT_ONCE, passed: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield all views of the training images, first all of the first view, and their classes.
+
+        The first `passed` views are left out, without a look at them; the parts of the others are the same as ever.
+        """
         images, labels = self.images["train"], self.labels["train"]
         rows = max(1, at_once // images[0].numel())
         for number in range(self.views):
             for start in range(0, len(images), rows):
-                part = images[start : start + rows]
-                yield view(part, self.crop, self.augmentation, number), labels[start : start + rows]
+                part, classes = images[start : start + rows], labels[start : start + rows]
+                left_out = max(0, passed - number * len(images) - start)
+                if left_out < len(part):
+                    yield view(part, self.crop, self.augmentation, number)[left_out:], classes[left_out:]
 
     def save(self, path: Path) -> None:
         """Write the file."""

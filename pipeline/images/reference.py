@@ -10,17 +10,22 @@ from torch import Tensor
 
 from pipeline.config import Config
 from pipeline.devices import check_gpus
+from pipeline.fingerprint import fingerprint
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.extractor import FeatureExtractor
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
-from pipeline.images.frechet import Statistics, statistics_of
+from pipeline.images.frechet import Statistics, accumulated
 from pipeline.images.imagedata import ImageData, to_bytes
+from pipeline.plugins import FEATURES
 from pipeline.progress import Progress
 from pipeline.provenance import known_hash, write_provenance
 from pipeline.seeds import derive_seed
+from pipeline.tensor_journal import TensorJournal
 from pipeline.tensors import read_tensors, write_tensors
 
 KIND = "image reference"
+KEPT_EVERY = 2**15  # images; 100 MB of 2048 features take 0.4 s to write, so many images half a minute of a GPU or more
+_STATE = "statistics"
 
 
 @dataclass(frozen=True)
@@ -65,11 +70,19 @@ class ImageReference:
 
 
 def describe_reference(
-    config: Config, experiment: str, *, images: Path, classifier: Path | None, output: Path, gpus: int = 0
+    config: Config,
+    experiment: str,
+    *,
+    images: Path,
+    classifier: Path | None,
+    output: Path,
+    gpus: int = 0,
+    journal: Path | None = None,
 ) -> None:
     """Write the statistics of all views of the training images, and the features of a random choice of them.
 
-    `classifier` are the weights of the network that the workflow trains, if the features are its.
+    `classifier` are the weights of the network that the workflow trains, if the features are its. With the folder of a
+    `journal`, a description that was stopped goes on from the last statistics that were kept.
     """
     options, data = comparison_options(config, experiment), ImageData.load(images)
     check_gpus(gpus, "scoring_resources.gpus")
@@ -77,31 +90,49 @@ def describe_reference(
     device = torch.device("cuda" if gpus else "cpu")
     extractor = chosen.load(cache=Path(config.data.cache), classifier=classifier, device=device)
     seed = derive_seed(config.seed, experiment, KIND)
-    statistics, neighbours = described(data, extractor, options.compared, options.batch, seed)
+    inputs = [images, *([classifier] if classifier else []), *chosen.inputs]
+    inputs += [Path(config.data.cache) / name for name in chosen.files]
+    settings: dict[str, Any] = {"features": options.features.model_dump(), "compared": options.compared}
+    finished = None
+    if journal:
+        code = ["pipeline.images.reference", FEATURES.module(chosen.name)]
+        whole = settings | {"batch": options.batch, "seed": seed}
+        finished = TensorJournal(journal, fingerprint(whole, inputs, *code))
+    statistics, neighbours = described(data, extractor, options.compared, options.batch, seed, finished)
     if not bool(statistics.scatter.diagonal().any()):
         raise KinoflowError(f"{images}: the features {chosen.label!r} of all images are the same; choose others")
     weights = known_hash(classifier) if chosen.trained and classifier is not None else None
     ImageReference(statistics, neighbours, chosen.label, name_of(data), data.classes, weights).save(output)
-    inputs = [images, *([classifier] if classifier else []), *chosen.inputs]
-    inputs += [Path(config.data.cache) / name for name in chosen.files]
-    settings: dict[str, Any] = {"features": options.features.model_dump(), "compared": options.compared}
     write_provenance([output], settings, config.seed, inputs)
+    if finished:
+        finished.remove()
 
 
 def described(
-    data: ImageData, extractor: FeatureExtractor, compared: int, batch: int, seed: int
+    data: ImageData,
+    extractor: FeatureExtractor,
+    compared: int,
+    batch: int,
+    seed: int,
+    finished: TensorJournal | None = None,
 ) -> tuple[Statistics, Tensor]:
-    """Return the statistics of all views of the training images, and features of `compared` of them, [M, F]."""
+    """Return the statistics of all views of the training images, and features of `compared` of them, [M, F].
+
+    Those of the views that are `finished` are not computed again.
+    """
     total = data.views * len(data.images["train"])
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.zeros(total, dtype=torch.bool)
     chosen[torch.randperm(total, generator=generator)[:compared]] = True
-    kept: list[Tensor] = []
+    found = finished.kept(_STATE) if finished else None
+    before = Statistics(int(found["n"]), found["mean"], found["scatter"]) if found else None
+    kept = [found["neighbours"]] if found else []
+    first = last = before.n if before else 0
 
     def batches() -> Iterator[Tensor]:
-        done = 0
-        with Progress("features of the reference", total, unit="image") as progress:
-            for images, _ in data.training_parts():
+        done = first
+        with Progress("features of the reference", total, done, unit="image") as progress:
+            for images, _ in data.training_parts(passed=done):
                 for part in images.split(batch):
                     features = extractor.features(to_bytes(part, data.levels))
                     kept.append(features[chosen[done : done + len(part)]])
@@ -109,7 +140,12 @@ def described(
                     progress.advance(done)
                     yield features
 
-    statistics = statistics_of(batches())
+    for statistics in accumulated(batches(), before):
+        if finished and statistics.n - last >= KEPT_EVERY:
+            state = {"n": torch.tensor(statistics.n), "mean": statistics.mean, "scatter": statistics.scatter}
+            kept[:] = [torch.cat(kept)]
+            finished.keep(_STATE, state | {"neighbours": kept[0]})
+            last = statistics.n
     return statistics, torch.cat(kept)
 
 

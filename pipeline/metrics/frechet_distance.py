@@ -19,8 +19,10 @@ if TYPE_CHECKING:  # names of types; what is computed with is imported where it 
     from pipeline.images.extractor import FeatureExtractor
     from pipeline.images.reference import ImageReference
     from pipeline.metrics.subject import Subject
+    from pipeline.tensor_journal import TensorJournal
 
 PARTS = 10  # of the jackknife
+KEPT_TOGETHER = 2**12  # samples whose features are a part to go on after
 _AGAIN = "describe the reference again"
 
 
@@ -49,7 +51,8 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     extractor = ChosenFeatures.of(options.features).load(
         cache=subject.cache or Path(Fetching().cache), classifier=subject.classifier, device=subject.device
     )
-    return compared(_pictures(subject), subject.samples.labels, reference, extractor, options, subject.seed)
+    given = _pictures(subject), subject.samples.labels
+    return compared(*given, reference, extractor, options, subject.seed, subject.finished_tensors)
 
 
 def compared(
@@ -59,13 +62,15 @@ def compared(
     extractor: FeatureExtractor,
     options: Options,
     seed: int,
+    finished: TensorJournal | None = None,
 ) -> dict[str, float]:
     """Return the same of pictures uint8[N, H, W, C] that were to be of the classes `labels` [N], if any were asked for.
 
     Figures of different features, reference sets or numbers of samples do not compare. The distance is too large at
     finite n (see :mod:`pipeline.images.frechet`), above all with fewer samples than features. Precision, recall,
     density and coverage are shares of one, of at most `compared` images. `class_accuracy` is the share, in percent, of
-    samples that the network tells to be of the class that was asked for; only classifiers of these classes can.
+    samples that the network tells to be of the class that was asked for; only classifiers of these classes can. What is
+    `finished` of the features is not computed again.
     """
     import torch
 
@@ -74,7 +79,7 @@ def compared(
     # In a random order: the samples may be sorted by class.
     generator = torch.Generator().manual_seed(derive_seed(seed, "frechet_distance"))
     order = torch.randperm(len(pictures), generator=generator)
-    features = _features(extractor, pictures, order, options.batch)
+    features = _features(extractor, pictures, order, options.batch, finished)
     return {
         **_distance(features, reference),
         **neighbour_scores(reference.neighbours[: options.compared], features[: options.compared], options.neighbours),
@@ -133,18 +138,32 @@ def checked_reference(path: Path | None, classifier: Path | None, options: Optio
     return reference
 
 
-def _features(extractor: FeatureExtractor, pictures: Tensor, order: Tensor, batch: int) -> Tensor:
+def _features(
+    extractor: FeatureExtractor, pictures: Tensor, order: Tensor, batch: int, finished: TensorJournal | None
+) -> Tensor:
     """Return the features of images uint8[N, H, W, C], in this order, [N, F]."""
+    from functools import partial
+
     import torch
 
     from pipeline.progress import Progress
 
-    found = torch.empty(len(order), extractor.width)
+    found, done = torch.empty(len(order), extractor.width), 0
     with Progress("features of the samples", len(order), unit="image") as progress:
-        for start in range(0, len(order), batch):
-            numbers = order[start : start + batch]
-            found[start : start + len(numbers)] = extractor.features(pictures[numbers])
-            progress.advance(start + len(numbers))
+
+        def computed(part: Tensor, before: int) -> Tensor:
+            features = []
+            for numbers in part.split(batch):
+                features.append(extractor.features(pictures[numbers]))
+                before += len(numbers)
+                progress.advance(before)
+            return torch.cat(features)
+
+        for part in order.split(batch * max(1, KEPT_TOGETHER // batch)):  # the batches are the same as without parts
+            compute = partial(computed, part, done)
+            features = finished.once(f"frechet_distance-{done}", compute) if finished else compute()
+            found[done : done + len(part)] = features
+            done += len(part)
     return found
 
 

@@ -25,6 +25,7 @@ from pipeline.plugins import METRICS, files_needed, inputs_needed
 from pipeline.provenance import write_provenance
 from pipeline.sampling.samples import SampleSet
 from pipeline.seeds import derive_seed
+from pipeline.tensor_journal import TensorJournal
 
 
 def score_samples(
@@ -75,7 +76,8 @@ def score_samples(
     settings = {"scoring": chosen.scoring}
     code = modules_of(chosen.scoring)
     code += modules_named(model.description.path, model.description.loss) if model is not None else []
-    finished = Journal(journal, fingerprint(settings, inputs, *code)) if journal else None
+    made_from = fingerprint(settings, inputs, *code) if journal else ""
+    finished, large = (Journal(journal, made_from), TensorJournal(journal, made_from)) if journal else (None, None)
     subject = Subject(
         drawn,
         data,
@@ -90,12 +92,14 @@ def score_samples(
         classifier=classifier,
         device=device,
         finished=finished,
+        finished_tensors=large,
     )
     metrics = score_subject(subject, chosen.scoring)
     write_json(output, {"conditions": conditions | conditions_of_metrics(subject, chosen.scoring), "metrics": metrics})
     write_provenance([output], settings, seed, inputs)
-    if finished:
-        finished.remove()
+    for part in (large, finished):
+        if part:
+            part.remove()
 
 
 def modules_of(scoring: Mapping[str, dict[str, Any]]) -> list[str]:

@@ -12,6 +12,7 @@ from pipeline.flow.errors import KinoflowError
 from pipeline.journal import Journal, Result
 from pipeline.models.saved import SavedModel
 from pipeline.sampling.samples import SampleSet
+from pipeline.tensor_journal import TensorJournal
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Subject:
     find them in `cache`, and a judge that is a run of the experiment its weights in `judge_weights`. Samples of images
     come with their `pictures`, bytes[N, H, W, C], what is known of the images that they are compared with
     (`image_reference`), and the weights of the `classifier` that the workflow has trained for that, if it has. What is
-    `finished` of an interrupted scoring is not computed again.
+    `finished` of an interrupted scoring is not computed again; what of it is large lies in `finished_tensors`.
     """
 
     samples: SampleSet
@@ -38,6 +39,7 @@ class Subject:
     classifier: Path | None = None
     device: torch.device = torch.device("cpu")  # noqa: RUF009 - it is immutable
     finished: Journal | None = None
+    finished_tensors: TensorJournal | None = None
 
     def once(self, key: str, compute: Callable[[], Result]) -> Result:
         """Return a value that was finished before an interruption, or compute it; it must be what JSON can hold."""

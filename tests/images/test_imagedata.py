@@ -127,6 +127,20 @@ def test_parts_are_all_images_in_order_whatever_their_size() -> None:
         assert torch.equal(labels, data().labels["train"].repeat(10))
 
 
+@pytest.mark.parametrize("at_once", [1, 300, 2**26])
+def test_views_that_are_passed_over_are_missing_and_the_parts_of_the_others_end_where_they_did(at_once: int) -> None:
+    whole = list(data().training_parts(at_once))
+    ends = [sum(len(labels) for _, labels in whole[: number + 1]) for number in range(len(whole))]
+    seen, labels = (torch.cat(tensors) for tensors in zip(*whole, strict=True))
+    for passed in (0, 1, 7, 20, 7 * 10 - 1):
+        parts = list(data().training_parts(at_once, passed=passed))
+        assert torch.equal(torch.cat([images for images, _ in parts]), seen[passed:])
+        assert torch.equal(torch.cat([classes for _, classes in parts]), labels[passed:])
+        assert len(parts) == sum(end > passed for end in ends)
+        assert len(parts[-1][0]) == min(len(whole[-1][0]), 7 * 10 - passed)
+    assert list(data().training_parts(at_once, passed=7 * 10)) == []
+
+
 def test_levels_are_spread_over_all_bytes() -> None:
     assert to_bytes(torch.tensor([0, 8, 16], dtype=torch.uint8), 17).tolist() == [0, 128, 255]
     assert to_bytes(torch.tensor([0, 8, 255], dtype=torch.uint8), 256).tolist() == [0, 8, 255]

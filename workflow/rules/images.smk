@@ -33,7 +33,8 @@ rule train_classifier:
         "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
 
 
-# Before the trainings, so that features that cannot be had are found out before hours are spent.
+# Before the trainings, so that features that cannot be had are found out before hours are spent. Journals are not
+# declared as output, so that Snakemake keeps them when a job fails and is tried again.
 rule image_reference:
     input:
         images=f"{RESULTS}/images/{{images}}.safetensors",
@@ -58,9 +59,11 @@ rule image_reference:
         config=CONFIG_FILE,
         settings=features_settings,
         classifier=classifier_flags,
+        journal=f"{RESULTS}/journals/image_reference/{{images}}",
     shell:
         "python -m pipeline image-reference --config {params.config} --experiment {wildcards.images} "
-        "--images {input.images} {params.classifier} --gpus {resources.gpu} --output {output} > {log} 2>&1"
+        "--images {input.images} {params.classifier} --journal {params.journal} --gpus {resources.gpu} "
+        "--output {output} > {log} 2>&1"
 
 
 rule pictures:
@@ -92,7 +95,6 @@ rule pictures:
         "--gpus {resources.gpu} --output {output.pictures} --grid {output.grid} > {log} 2>&1"
 
 
-# The journal is not declared as output, so that Snakemake keeps it when a job fails and is tried again.
 rule search:
     input:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
