@@ -1,10 +1,13 @@
 """Training on several devices, here two processes on the CPU: the same losses as on one."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
@@ -66,27 +69,65 @@ def test_when_one_process_is_asked_to_stop_both_do_and_a_checkpoint_is_written(t
     assert [path.name for path in Problem(tmp_path).checkpoints().paths()] == ["step-000000003.pt"]
 
 
+@dataclass(frozen=True)
+class Command:
+    """The command that trains, as users run it: by itself, or as it starts itself on two devices; on the CPU."""
+
+    config: Path
+    folder: Path
+
+    def start(self, processes: int) -> "subprocess.Popen[str]":
+        files = [f"--{file}={self.folder / file}" for file in ("checkpoints", "weights", "metrics", "history")]
+        asked = ["train", f"--config={self.config}", "--experiment=checkerboard", "--run=metric", "--gpus=0"]
+        asked += [f"--tokens={self.folder.parent / 'tokens'}", *files]
+        command = [sys.executable, "-m", "pipeline", *asked] if processes == 1 else launch_command(processes, 1, asked)
+        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **output)
+
+    def run(self, processes: int) -> str:
+        with self.start(processes) as process:
+            said, _ = process.communicate()
+        assert process.returncode == 0, said
+        assert f"on {processes} x cpu" in said
+        return said
+
+    @property
+    def history(self) -> pandas.DataFrame:
+        return pandas.read_csv(self.folder / "history")
+
+
+def commands(config: Path, folder: Path) -> tuple[Command, Command]:
+    """Return the command with the same data and files of its own, twice."""
+    prepare_data(load_config(config), "checkerboard", folder / "tokens")
+    return Command(config, folder / "one"), Command(config, folder / "two")
+
+
 def test_the_command_trains_on_two_processes_as_on_one(tiny_file: Callable[..., Path], tmp_path: Path) -> None:
-    """As users run it: the same command, once by itself and once for each process by torchrun."""
     config = tiny_file({"experiments": {"checkerboard": {"training": {"parts": 2, "log_every": 1}}}})
-    prepare_data(load_config(config), "checkerboard", tmp_path / "tokens")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "--"]
-    for name, start in (("one", [sys.executable, "-m"]), ("two", torchrun)):
-        files = [f"--{file}={tmp_path / name / file}" for file in ("checkpoints", "weights", "metrics", "history")]
-        asked = ["train", f"--config={config}", "--experiment=checkerboard", "--run=metric"]
-        run = subprocess.run(
-            [*start, "pipeline", *asked, f"--tokens={tmp_path / 'tokens'}", *files],
-            cwd=ROOT,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-            text=True,
-            capture_output=True,
-            check=False,
-        )
-        assert run.returncode == 0, run.stderr
-        assert f"on {['one', 'two'].index(name) + 1} x cpu" in run.stdout
-    one, two = (pandas.read_csv(tmp_path / name / "history") for name in ("one", "two"))
-    assert len(one) == 20
-    assert_frame_equal(one, two, rtol=1e-5)
+    one, two = commands(config, tmp_path)
+    one.run(1)
+    two.run(2)
+    assert len(one.history) == 20
+    assert_frame_equal(one.history, two.history, rtol=1e-5)
+
+
+def test_two_processes_that_are_asked_to_stop_write_a_checkpoint_and_go_on_from_it(
+    tiny_file: Callable[..., Path], tmp_path: Path
+) -> None:
+    training = {"parts": 2, "steps": 600, "checkpoint_every": 50, "validate_every": 600, "log_every": 100}
+    one, two = commands(tiny_file({"experiments": {"checkerboard": {"training": training}}}), tmp_path)
+    one.run(1)
+    with two.start(2) as process:
+        while process.poll() is None and not list((two.folder / "checkpoints").glob("*/step-*.pt")):
+            time.sleep(0.05)
+        process.terminate()
+        said, _ = process.communicate()
+    assert process.returncode != 0
+    stopped = re.search(r"SIGTERM: stopped after step (\d+); run it again to go on", said)
+    assert stopped is not None, said
+    assert f"going on from step {stopped[1]} in" in two.run(2)
+    assert_frame_equal(one.history, two.history, rtol=1e-5)
 
 
 def test_parts_that_the_processes_cannot_share_are_an_error(problem: Problem) -> None:
