@@ -1,18 +1,12 @@
 # What the jobs ask of the machine. The n-th attempt asks for n times the memory and time, up to `limits`.
 
 
-def with_attempt(resources, key, attempt):
-    """Return what the attempt of a job asks for, which is never less than what the first does."""
-    first = getattr(resources, key)
-    return max(first, min(first * attempt, getattr(CONFIG.limits, key)))
-
-
 def memory_of(resources, attempt):
-    return with_attempt(resources, "memory_mb", attempt)
+    return CONFIG.limits.memory_of(resources, attempt)
 
 
 def minutes_of(resources, attempt):
-    return with_attempt(resources, "minutes", attempt)
+    return CONFIG.limits.minutes_of(resources, attempt)
 
 
 # Preparation.
