@@ -20,6 +20,7 @@ rule train_classifier:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,
@@ -51,6 +52,7 @@ rule image_reference:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,
@@ -79,6 +81,7 @@ rule pictures:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,
@@ -112,6 +115,7 @@ rule search:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(sample_gpus),
         gpu=sample_gpus,
         mem_mb=sample_memory,
         runtime=sample_minutes,
