@@ -110,5 +110,18 @@ class TrainingResources(Resources):
 class Limits(Strict):
     """The most that a retry of a job asks of the machine: the n-th attempt asks for n times what the first does."""
 
-    memory_mb: int = Field(512_000, ge=1, description="memory in megabytes")
-    minutes: int = Field(10_080, ge=1, description="time limit, such as the longest of the cluster's partition")
+    memory_mb: int = Field(256_000, ge=1, description="memory in megabytes, such as that of the partition's nodes")
+    minutes: int = Field(1440, ge=1, description="time limit, such as the longest of the cluster's partition")
+
+    def memory_of(self, resources: Resources, attempt: int) -> int:
+        """Return the megabytes that the attempt of a job asks for."""
+        return _grown(resources.memory_mb, attempt, self.memory_mb)
+
+    def minutes_of(self, resources: Resources, attempt: int) -> int:
+        """Return the minutes that the attempt of a job asks for."""
+        return _grown(resources.minutes, attempt, self.minutes)
+
+
+def _grown(first: int, attempt: int, limit: int) -> int:
+    """Return what an attempt asks for, which is never less than what the first does."""
+    return max(first, min(first * attempt, limit))

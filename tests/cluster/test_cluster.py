@@ -45,7 +45,7 @@ def on_cluster(slurm: Path, tmp_path_factory: pytest.TempPathFactory) -> Cluster
     """The run with `--profile slurm`; training jobs get the fake GPU, though they compute on the CPU."""
     project = copy_to(tmp_path_factory.mktemp("on_cluster"))
     profile = yaml.safe_load((project.folder / PROFILE).read_text())
-    profile["set-resources"]["train"]["gres"] = "gpu:fake:1"
+    profile["set-resources"]["train"] |= {"gres": "gpu:fake:1", "slurm_partition": "gpu"}
     (project.folder / PROFILE).write_text(yaml.safe_dump(profile))
     training = Interruption(f"rule_train_wildcards_{TRAINED.replace('/', '_')}", "TERM", has_checkpoint)
     relaxation = Interruption("rule_relax_wildcards_materials_data_0_2", "KILL", has_relaxed_one)
@@ -64,7 +64,10 @@ def without_cluster(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def test_a_gpu_that_the_job_does_not_see_is_an_error_that_names_the_node(slurm: Path, tmp_path: Path) -> None:
+    """The jobs of data, without a GPU, and of training, with one, are in different partitions."""
     project = copy_to(tmp_path)
+    edited = (tmp_path / PROFILE).read_text().replace("# gpu_model: a100", "gpu_model: fake")
+    (tmp_path / PROFILE).write_text(edited)
     target = f"{RESULTS}/models/{TRAINED}.json"
     asked = "experiments={checkerboard: {training: {resources: {gpus: 1}}}}"
     result = project.run(
@@ -74,6 +77,16 @@ def test_a_gpu_that_the_job_does_not_see_is_an_error_that_names_the_node(slurm: 
     message = (tmp_path / RESULTS / f"logs/train/{TRAINED}.log").read_text()
     assert "--gpus 1" in message
     assert socket.gethostname() in message
+    assert message.splitlines()[-1] in result.stdout
+    preparing, training = (
+        subprocess.run(["scontrol", "show", "job", job], capture_output=True, text=True, check=True).stdout
+        for job in re.findall(r"SLURM jobid (\d+)", result.stdout)
+    )
+    assert "Comment=rule_prepare_" in preparing
+    assert "Partition=cpu" in preparing
+    assert "Comment=rule_train_" in training
+    assert "Partition=gpu" in training
+    assert "TresPerJob=gres:gpu:fake:1" in training
 
 
 def test_a_killed_training_job_had_the_gpu_and_went_on_from_its_checkpoint(on_cluster: ClusterRun) -> None:

@@ -1,18 +1,43 @@
 # What the jobs ask of the machine. The n-th attempt asks for n times the memory and time, up to `limits`.
 
 
-def with_attempt(resources, key, attempt):
-    """Return what the attempt of a job asks for, which is never less than what the first does."""
-    first = getattr(resources, key)
-    return max(first, min(first * attempt, getattr(CONFIG.limits, key)))
-
-
 def memory_of(resources, attempt):
-    return with_attempt(resources, "memory_mb", attempt)
+    return CONFIG.limits.memory_of(resources, attempt)
 
 
 def minutes_of(resources, attempt):
-    return with_attempt(resources, "minutes", attempt)
+    return CONFIG.limits.minutes_of(resources, attempt)
+
+
+# GPUs. Whether a job has some is said in the configuration, so that of two jobs of a rule one may have them and the other
+# not. What the profile gives to those that do, such as a partition, is therefore below a name that is no rule's.
+GPU_JOBS = workflow.resource_settings.overwrite_resources.get("jobs_with_gpus", {})
+ALL_JOBS = workflow.resource_settings.default_resources or {}
+OURS = {"gpu", "gres", "gpus_per_node", "nodes", "mpi", "tasks", "tasks_per_gpu", "mem_mb", "runtime"}
+if OURS & GPU_JOBS.keys():
+    raise WorkflowError(
+        f"workflow/profiles/slurm/config.yaml: {', '.join(sorted(OURS & GPU_JOBS.keys()))} below jobs_with_gpus; "
+        f"config/{CONFIG.scale}.yaml says how much a job asks for (`resources`)"
+    )
+
+
+def given(key, gpus, wildcards, job):
+    """Return the profile's value of a resource for a job with so many GPUs, None if it has none."""
+    values = GPU_JOBS if gpus else ALL_JOBS
+    return values[key].evaluate(wildcards, **job).value if key in values else None
+
+
+def for_gpu_jobs(gpus, model_for=None):
+    """Return the resources of a rule that the profile decides by whether the job has GPUs.
+
+    `model_for` counts the GPUs that are asked for by `gpu` if that is not all of them: `gpu_model` is for those only.
+    """
+
+    def resource(key):
+        count = model_for if key == "gpu_model" and model_for else gpus
+        return lambda wildcards, **job: given(key, count(wildcards), wildcards, job)
+
+    return {key: resource(key) for key in GPU_JOBS}
 
 
 # Preparation.
@@ -49,8 +74,12 @@ def train_gpu(wildcards):
     return train_gpus(wildcards) if train_nodes(wildcards) == 1 else None
 
 
-def train_gres(wildcards):
-    return f"gpu:{train_gpus(wildcards)}" if train_nodes(wildcards) > 1 and train_gpus(wildcards) else None
+def train_gres(wildcards, **job):
+    gpus = train_gpus(wildcards)
+    if train_nodes(wildcards) == 1 or not gpus:
+        return None
+    model = given("gpu_model", gpus, wildcards, job)
+    return f"gpu:{model}:{gpus}" if model else f"gpu:{gpus}"
 
 
 def train_nodes(wildcards):

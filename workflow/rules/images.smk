@@ -20,6 +20,7 @@ rule train_classifier:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,
@@ -52,6 +53,7 @@ rule image_reference:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,
@@ -82,6 +84,7 @@ rule pictures:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,
@@ -114,6 +117,7 @@ rule search:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(sample_gpus),
         gpu=sample_gpus,
         mem_mb=sample_memory,
         runtime=sample_minutes,

@@ -41,19 +41,30 @@ def check_what_is_planned():
         raise WorkflowError(str(error)) from None
 
 
-def check_partitions():
-    """Stop before any job if SLURM would have to guess a partition."""
+def stop_for(jobs, problem, remedy):
+    """Stop, naming the rules of the jobs that the profile has a problem with, if there are any."""
+    rules = sorted({job.rule.name for job in jobs})
+    if rules:
+        raise WorkflowError(f"workflow/profiles/slurm/config.yaml: {problem} the jobs of {', '.join(rules)}; {remedy}")
+
+
+def check_profile():
+    """Stop before any job if SLURM would have to guess a partition, or would give GPUs to jobs that ask for none."""
     if workflow.executor_plugin.name != "slurm":
         return
+    submitted = [job for job in workflow.dag.needrun_jobs() if not workflow.is_local(job.rule)]
+    stop_for(
+        [job for job in submitted if job.resources.get("gpu_model") and not job.resources.get("gpu")],
+        "gpu_model would add a GPU to",
+        "write it below jobs_with_gpus and nowhere else",
+    )
     if workflow.executor_settings.partition_config or "SNAKEMAKE_SLURM_PARTITIONS" in os.environ:
         return  # the plugin chooses one for each job
-    submitted = [known for known in workflow.rules if not workflow.is_local(known)]
-    lacking = [known.name for known in submitted if "slurm_partition" not in known.resources]
-    if lacking:
-        raise WorkflowError(
-            f"workflow/profiles/slurm/config.yaml: no slurm_partition for the jobs of {', '.join(lacking)}; write "
-            "`slurm_partition: <one of those that sinfo lists>` below default-resources"
-        )
+    stop_for(
+        [job for job in submitted if not job.resources.get("slurm_partition")],
+        "no slurm_partition for",
+        "write `slurm_partition: <one of those that sinfo lists>` below default-resources",
+    )
 
 
 def claim_results():
@@ -65,7 +76,7 @@ def claim_results():
 
 
 onstart:
-    check_partitions()
+    check_profile()
     check_what_is_planned()
     claim_results()
     write_config(Path(CONFIG_FILE), CONFIG)

@@ -22,6 +22,7 @@ rule sample:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(sample_gpus),
         gpu=sample_gpus,
         mem_mb=sample_memory,
         runtime=sample_minutes,

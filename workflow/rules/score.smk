@@ -19,6 +19,7 @@ rule score:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,
@@ -50,6 +51,7 @@ rule score_reference:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,

@@ -66,6 +66,7 @@ rule train_tokenizer:
         "../../envs/gpu.yaml"
     threads: train_threads
     resources:
+        **for_gpu_jobs(train_gpus, model_for=train_gpu),
         gpu=train_gpu,
         gres=train_gres,
         gpus_per_node=train_gpus,
@@ -102,6 +103,7 @@ rule encode:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(encode_gpus),
         gpu=encode_gpus,
         mem_mb=train_memory,
         runtime=train_minutes,
@@ -136,6 +138,7 @@ rule tokenizer_report:
         "../../envs/gpu.yaml"
     threads: 1
     resources:
+        **for_gpu_jobs(score_gpus),
         gpu=score_gpus,
         mem_mb=score_memory,
         runtime=score_minutes,

@@ -17,6 +17,7 @@ rule train:
         "../../envs/gpu.yaml"
     threads: train_threads
     resources:
+        **for_gpu_jobs(train_gpus, model_for=train_gpu),
         gpu=train_gpu,
         gres=train_gres,
         gpus_per_node=train_gpus,
