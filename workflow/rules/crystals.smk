@@ -127,6 +127,8 @@ rule hull:
         hull=f"{RESULTS}/hull/{{crystals}}.parquet",
     log:
         f"{LOGS}/hull/{{crystals}}.log",
+    benchmark:
+        f"{BENCHMARKS}/hull/{{crystals}}.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: describe_workers
@@ -157,6 +159,8 @@ rule calibrate:
         numbers=f"{RESULTS}/tables/{{crystals}}_calibration.json",
     log:
         f"{LOGS}/calibrate/{{crystals}}.log",
+    benchmark:
+        f"{BENCHMARKS}/calibrate/{{crystals}}_calibration.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: describe_workers
@@ -184,6 +188,8 @@ rule assess:
         csv=f"{RESULTS}/structures/{{crystals}}/{{name}}.csv",
     log:
         f"{LOGS}/assess/{{crystals}}/{{name}}.log",
+    benchmark:
+        f"{BENCHMARKS}/assess/{{crystals}}/{{name}}.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: describe_workers

@@ -27,6 +27,8 @@ rule prepare:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
     log:
         f"{LOGS}/prepare/{{experiment}}.log",
+    benchmark:
+        f"{BENCHMARKS}/prepare/{{experiment}}.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: 1
@@ -53,6 +55,8 @@ rule prepare_crystals:
         rows=f"{RESULTS}/rows/{{experiment}}.parquet",
     log:
         f"{LOGS}/prepare/{{experiment}}.log",
+    benchmark:
+        f"{BENCHMARKS}/prepare/{{experiment}}.tsv"
     wildcard_constraints:
         experiment="|".join(CRYSTALS) or NONE,
     conda:

@@ -80,6 +80,8 @@ rule pictures:
         grid=f"{RESULTS}/pictures/{{images}}/{{name}}.png",
     log:
         f"{LOGS}/pictures/{{images}}/{{name}}.log",
+    benchmark:
+        f"{BENCHMARKS}/pictures/{{images}}/{{name}}.tsv"
     conda:
         "../../envs/gpu.yaml"
     threads: 1

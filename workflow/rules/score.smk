@@ -47,6 +47,8 @@ rule score_reference:
         scores=f"{RESULTS}/scores/{{experiment}}/{{reference}}.json",
     log:
         f"{LOGS}/score/{{experiment}}/{{reference}}.log",
+    benchmark:
+        f"{BENCHMARKS}/score/{{experiment}}/{{reference}}.tsv"
     conda:
         "../../envs/gpu.yaml"
     threads: 1

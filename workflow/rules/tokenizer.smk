@@ -7,6 +7,8 @@ rule prepare_images:
         images=f"{RESULTS}/images/{{images}}.safetensors",
     log:
         f"{LOGS}/prepare_images/{{images}}.log",
+    benchmark:
+        f"{BENCHMARKS}/prepare_images/{{images}}.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: 1
@@ -32,6 +34,8 @@ rule prepare_pixels:
         tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
     log:
         f"{LOGS}/prepare/{{experiment}}.log",
+    benchmark:
+        f"{BENCHMARKS}/prepare_pixels/{{experiment}}.tsv"
     wildcard_constraints:
         experiment="|".join(name for name in IMAGES if name not in CODES) or NONE,
     conda:
@@ -134,6 +138,8 @@ rule tokenizer_report:
         numbers=f"{RESULTS}/tables/{{codes}}_tokenizer.json",
     log:
         f"{LOGS}/tokenizer_report/{{codes}}.log",
+    benchmark:
+        f"{BENCHMARKS}/tokenizer_report/{{codes}}_tokenizer.tsv"
     conda:
         "../../envs/gpu.yaml"
     threads: 1
