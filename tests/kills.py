@@ -113,15 +113,13 @@ def disturb(folder: Path, scale: str, targets: Sequence[str], kills: int, second
 
 
 def kill(leader: int, victim: str, chance: random.Random) -> bool:
-    """Kill the victim among the processes of a run; return whether there was one."""
+    """Kill the victim among the processes of a run, if a job is at work; return whether one was."""
     jobs = [process for process in group_of(leader) if is_job(process)]
-    if victim == "everything":
+    if jobs and victim == "everything":
         os.killpg(leader, signal.SIGKILL)
-    elif victim == "snakemake":
-        os.kill(leader, signal.SIGKILL)
     elif jobs:
-        os.kill(chance.choice(jobs), signal.SIGKILL)
-    return victim != "job" or bool(jobs)
+        os.kill(leader if victim == "snakemake" else chance.choice(jobs), signal.SIGKILL)
+    return bool(jobs)
 
 
 def group_of(leader: int) -> list[int]:

@@ -173,7 +173,7 @@ def test_files_from_elsewhere_are_fetched_by_a_rule(finished: Project) -> None:
 def test_a_run_that_is_killed_at_random_ends_in_the_same_tables_and_scores(finished: Project, tmp_path: Path) -> None:
     """By the command that the README names for the demo."""
     folders = (str(finished.folder), str(tmp_path / "disturbed"))
-    kills = ("--scale", "tiny", "--kills", "3", "--seconds", "6")
+    kills = ("--scale", "tiny", "--kills", "3", "--seconds", "4")
     result = finished.run(sys.executable, str(ROOT / "tests/kills.py"), *folders, *kills)
     assert result.returncode == 0, result.stdout
     assert "finished after 3 kills" in result.stdout
