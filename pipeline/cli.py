@@ -1,6 +1,7 @@
 """The command line, `python -m pipeline <stage> ...`: one command a stage, the same that the workflow's rules call."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     parsed = parser().parse_args(given)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # for those who follow a log, and for what a kill would lose
     process.set_command(given)
     try:
         parsed.command(parsed)

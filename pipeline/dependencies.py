@@ -1,8 +1,8 @@
 """Which files a stage is made of: the modules of this package that it imports, directly or not, and their tables.
 
 Snakemake sees a change of a shell command, not one of the package behind it. So these files are inputs of the rules: an
-edit of the sampler draws samples anew and trains nothing. What a run chooses by name, such as its path, is among them,
-and what it could have chosen is not: a new path concerns no run but its own. Nothing is imported to find out.
+edit of the sampler draws samples anew and trains nothing. Of the files that register paths and velocities those are
+among them that a run names, so that a new one concerns no run but its own. Nothing is imported to find out.
 """
 
 import ast
@@ -50,9 +50,17 @@ def files_of(*modules: str) -> list[Path]:
 
 
 def modules_named(*choices: BaseModel | None) -> list[str]:
-    """Return the modules that register the paths and velocities which parts of a configuration name, at any depth."""
+    """Return the modules that register the paths and velocities which parts of a configuration name, at any depth.
+
+    With them come those that they name themselves: a path may be made of others.
+    """
     names = {text for choice in choices if choice for text in _texts(choice.model_dump())}
-    return [module for package in REGISTRIES for module, registered in _registered(package) if names & registered]
+    found: set[str] = set()
+    known = [entry for package in REGISTRIES for entry in _registered(package)]
+    while new := {module: file for module, file, registered in known if module not in found and names & registered}:
+        found |= new.keys()
+        names = names.union(*map(_constants, new.values()))
+    return sorted(found)
 
 
 def constant_of(module: str, name: str, default: object) -> object:
@@ -74,8 +82,7 @@ def _file(module: str) -> Path | None:
 @cache  # a workflow asks for each of its jobs
 def _data(file: Path) -> tuple[Path, ...]:
     """Return the JSON and YAML files in a module's folder, or below it, that the module names."""
-    texts = (node.value for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant))
-    names = {text for text in texts if isinstance(text, str) and text.endswith((".json", ".yaml")) and "/" not in text}
+    names = {text for text in _constants(file) if text.endswith((".json", ".yaml")) and "/" not in text}
     return tuple(found for name in sorted(names) for found in file.parent.rglob(name))
 
 
@@ -107,15 +114,21 @@ def _executed(node: ast.AST) -> Iterator[ast.AST]:
 
 
 @cache
-def _registered(package: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the modules of a package, each with the names that it registers."""
+def _registered(package: str) -> tuple[tuple[str, Path, frozenset[str]], ...]:
+    """Return the modules of a package, each with its file and the names that it registers."""
     found = []
     for file in sorted(PACKAGE.joinpath(*package.split(".")[1:]).glob("*.py")):
         calls = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
         first = [call.args[0] for call in calls if getattr(call.func, "attr", None) == "register" and call.args]
         names = frozenset(str(argument.value) for argument in first if isinstance(argument, ast.Constant))
-        found.append((package if file.stem == "__init__" else f"{package}.{file.stem}", names))
+        found.append((package if file.stem == "__init__" else f"{package}.{file.stem}", file, names))
     return tuple(found)
+
+
+def _constants(file: Path) -> set[str]:
+    """Return the texts that stand in a module."""
+    nodes = ast.walk(ast.parse(file.read_text("utf-8")))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 import ast
 import hashlib
+import io
+import tokenize
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ def fingerprint(settings: Mapping[str, Any], inputs: Iterable[Path], *modules: s
 
 
 def code_hash(*modules: str) -> str:
-    """Return a hash of what modules and all that they import do: comments, docstrings and layout do not count."""
+    """Return a hash of what modules and all that they import do: comments and docstrings do not count."""
     code = hashlib.sha256()
     for file in files_of(*modules):
         code.update(_without_words(file.read_text("utf-8")) if file.suffix == ".py" else file.read_bytes())
@@ -25,8 +27,14 @@ def code_hash(*modules: str) -> str:
 
 
 def _without_words(text: str) -> bytes:
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+    """Return a module without its comments and docstrings; those that share a line with code stay."""
+    lines = text.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            lines[token.start[0] - 1] = lines[token.start[0] - 1][: token.start[1]].rstrip()
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            del node.body[0]
-    return ast.dump(tree).encode()
+            first, last = node.body[0].lineno - 1, (node.body[0].end_lineno or 0) - 1
+            if not lines[first].lstrip().startswith(("class ", "def ")) and lines[last].endswith(("'", '"')):
+                lines[first : last + 1] = [""] * (last + 1 - first)
+    return "\n".join(line for line in lines if line).encode()

@@ -18,7 +18,13 @@ def claim(folder: Path, lock: Path) -> None:
     kept out.
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)  # never closed, and not open in the jobs
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)  # never closed, and not open in the jobs
+    except PermissionError:
+        raise KinoflowError(
+            f"{lock}: belongs to another user, who has run the workflow in {folder}; get the right to write it, or use "
+            "a directory of your own: --config results=<directory>"
+        ) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -53,7 +53,9 @@ def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
     Its inputs are those of all shards, its seconds their sum, its memory that of the largest.
     """
     records = {str(shard): read_record(shard) for shard in shards}
-    used = [{"artefact": path} | {key: record.get(key) for key in USED} for path, record in records.items()]
+    used: list[dict[str, Any]] = [
+        {"artefact": path} | {key: record.get(key) for key in USED} for path, record in records.items()
+    ]
     first, *others = records.values()
     inputs = dict(first["inputs"])
     for record in others:

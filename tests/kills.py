@@ -118,7 +118,10 @@ def kill(leader: int, victim: str, chance: random.Random) -> bool:
     if jobs and victim == "everything":
         os.killpg(leader, signal.SIGKILL)
     elif jobs:
-        os.kill(leader if victim == "snakemake" else chance.choice(jobs), signal.SIGKILL)
+        try:
+            os.kill(leader if victim == "snakemake" else chance.choice(jobs), signal.SIGKILL)
+        except ProcessLookupError:  # it has ended meanwhile
+            return False
     return bool(jobs)
 
 

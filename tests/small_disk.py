@@ -26,9 +26,9 @@ def make_read_only(folder: Path) -> None:
 
 
 def fill(folder: Path, leave: int = 0) -> Path:
-    """Write a file that leaves so many bytes of a disk, and return it."""
+    """Write a file, or more of it, that leaves so many bytes of a disk, and return it."""
     path = folder / "ballast"
-    with path.open("wb", buffering=0) as stream:
+    with path.open("ab", buffering=0) as stream:
         try:
             while True:
                 stream.write(bytes(4096))

@@ -25,6 +25,7 @@ from pipeline.progress import Progress
 Result = TypeVar("Result")
 START_SECONDS = 600.0  # for a worker to start and to initialise, which for CHGNet on a busy network drive is minutes
 DIED = "failed: worker died"
+HOPELESS = 3  # deaths in a row of workers that had nothing else beside them
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -50,18 +51,25 @@ def run_tasks(
     With `initialise`, which each worker calls once before its first task, it is function(initialise(), item); what that
     takes is not counted in the seconds of a task; if it fails, or takes more than START_SECONDS, that is an error.
     Workers find both functions by name, so they are functions of modules (or `functools.partial` of such).
-    A task whose worker died, maybe killed or for want of memory, is tried once more, alone, after all others.
+    A task whose worker died, maybe killed or for want of memory, is tried once more, alone, after all others, until
+    some in a row have died again: then it is the machine.
     """
-    died = []
+    died: dict[int, Outcome[Result]] = {}
     tries = partial(_try_tasks, function, seconds=seconds, initialise=initialise)
     for position, outcome in tries(items, workers=workers, label=label):
         if outcome.reason.startswith(DIED):
-            died.append(position)
+            died[position] = outcome
         else:
             yield position, outcome
-    if died:
-        again = tries([items[position] for position in died], workers=1, label=f"{label} again")
-        yield from ((died[number], outcome) for number, outcome in again)
+    positions, in_a_row = list(died), 0
+    again = tries([items[position] for position in positions], workers=1, label=f"{label} again") if died else ()
+    for number, outcome in again:
+        del died[positions[number]]
+        yield positions[number], outcome
+        in_a_row = in_a_row + 1 if outcome.reason.startswith(DIED) else 0
+        if in_a_row == HOPELESS:
+            break
+    yield from died.items()
 
 
 def _try_tasks(

@@ -80,7 +80,8 @@ def search(
     inputs += [*(Path(config.data.cache) / name for name in features.files), *features.inputs]
     settings = json.loads(search_slice(config, experiment, run))
     code = ["pipeline.images.search", MODELS.module(model.description.model.name)]
-    code += modules_named(model.description.path, model.description.loss, block.search)
+    velocities = [candidate.velocity for candidate in candidates]
+    code += modules_named(model.description.path, model.description.loss, *velocities)
     finished = Journal(journal, fingerprint(settings, inputs, *code, *frechet_distance.modules(options)))
     decoder = Decoder.of(data, tokenizer, device)
     seed = derive_seed(chosen.seed, experiment, model.description.run, "search")

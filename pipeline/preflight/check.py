@@ -17,8 +17,9 @@ def preflight(config: Config, parts: set[Part] | None = None, *, local: bool = T
     found, needs = Findings(), needs_of(config, parts)
     files = check_files(needs, config.data)
     found.add(files)
-    new = [name for name in config.experiments if parts is None or {(name, "data"), (name, "training")} <= parts]
-    # Of an experiment that goes on nobody knows how much of its planned files will take the place of others.
+    # Of an experiment that goes on, or is wanted in part, nobody knows how much of what is planned it will write.
+    whole = ("data", "training", "scoring")
+    new = [name for name in config.experiments if parts is None or {(name, part) for part in whole} <= parts]
     need = planned_need(config, files.awaited, new) if new else disk_need(config, files.awaited)
     found.add(check_disk(config, need, files.awaited))
     if local:

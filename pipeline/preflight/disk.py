@@ -31,18 +31,24 @@ def disk_need(config: Config, awaited: Sequence[str]) -> DiskNeed:
 
 
 def planned_need(config: Config, awaited: Sequence[str], experiments: Collection[str]) -> DiskNeed:
-    """Return what the scale sheet says that experiments write, less what is there already; it takes some seconds."""
+    """Return what the scale sheet says that experiments keep, less what is there of it; it takes some seconds."""
     from pipeline.plan.sheet import sheet_of
 
     chosen = {name: experiment for name, experiment in config.experiments.items() if name in experiments}
     sheet = sheet_of(config.model_copy(update={"experiments": chosen}))
     needs = [need for experiment in sheet.experiments.values() for need in experiment.disk]
-    planned = sum(need.size or 0 for need in needs if not need.fetched)
-    folder = Path(config.results) / config.scale
-    counted = [place for place in folder.glob("*") if place.name not in NOT_PLANNED]
-    there = sum(file.stat().st_size for place in counted for file in place.rglob("*") if file.is_file())
+    planned = sum(need.size or 0 for need in needs if need.kept and not need.fetched)
+    kinds = [place for place in (Path(config.results) / config.scale).glob("*") if place.name not in NOT_PLANNED]
+    own = [entry for kind in kinds for name in chosen for entry in kind.glob(f"{name}*") if _is_of(name, entry)]
+    files = [file for entry in own for file in (entry.rglob("*") if entry.is_dir() else [entry])]
+    there = sum(file.stat().st_size for file in files if file.is_file())
     least = disk_need(config, awaited)
     return DiskNeed(max(least.results, planned - there), least.cache)
+
+
+def _is_of(experiment: str, entry: Path) -> bool:
+    """Return whether a file or folder of results is named for an experiment, or for one of its further tables."""
+    return entry.name == experiment or entry.name[len(experiment)] in "._"
 
 
 def check_disk(config: Config, need: DiskNeed, awaited: Sequence[str]) -> Findings:

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from pipeline.atomic import write_json
+from pipeline.process import note_resumption
 from pipeline.progress import LINE_EVERY
 from pipeline.text.document import CorpusError, Document
 from pipeline.text.tokenizer import PIECE, Tokenizer
@@ -133,6 +134,7 @@ class PackingJournal:
         for packer in packers:
             packer.restore(state["sets"][packer.name] if state else None)
         if state:
+            note_resumption(str(self._folder))
             print(f"going on after {state['documents']:,} documents in {self._folder}", file=sys.stderr, flush=True)
         return int(state["documents"]) if state else 0
 

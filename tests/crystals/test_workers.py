@@ -138,6 +138,13 @@ def test_a_task_whose_worker_was_killed_is_tried_once_more(tmp_path: Path) -> No
     assert [found[number].reason for number in range(3)] == ["", "", "failed: worker died (signal 9)"]
 
 
+def test_when_all_workers_die_not_every_task_is_tried_again(tmp_path: Path) -> None:
+    found = outcomes(worker_tasks.obey, [f"killed and counted in {tmp_path / 'tries'}"] * 6)
+    assert {outcome.reason for outcome in found.values()} == {"failed: worker died (signal 9)"}
+    assert len(found) == 6
+    assert len((tmp_path / "tries").read_text().splitlines()) == 6 + 3
+
+
 def test_finished_tasks_are_kept_and_one_whose_worker_died_is_tried_again(tmp_path: Path) -> None:
     def run(items: list[str]) -> dict[int, Outcome[Any]]:
         journal = Journal(tmp_path, "these")

@@ -31,6 +31,10 @@ def obey(item: str) -> Any:
     if item.startswith("killed before ") and not (mark := Path(item.removeprefix("killed before "))).exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
+    if item.startswith("killed and counted in "):
+        with Path(item.removeprefix("killed and counted in ")).open("a") as stream:
+            stream.write("killed\n")
+        os.kill(os.getpid(), signal.SIGKILL)
     if item == "exit":
         sys.exit(3)
     if item == "unsendable":

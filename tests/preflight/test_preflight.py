@@ -16,7 +16,7 @@ from pipeline.cli import main
 from pipeline.config import Config
 from pipeline.config_file import merge, with_complete_runs
 from pipeline.preflight.check import preflight
-from pipeline.preflight.disk import disk_need
+from pipeline.preflight.disk import disk_need, planned_need
 from pipeline.preflight.findings import Findings
 from pipeline.preflight.machine import check_packages
 
@@ -150,10 +150,23 @@ def test_too_little_space_is_named_with_both_numbers(monkeypatch: pytest.MonkeyP
 
 def test_a_new_experiment_needs_the_space_that_the_plan_says_and_one_that_goes_on_a_minimum() -> None:
     board = merge(BOARD, {"sampling": {"count": 10**15}})
-    data, training = ("board", "data"), ("board", "training")
-    [problem] = preflight(config({"board": board}), {data, training}).problems
+    whole = {("board", part) for part in ("data", "training", "sampling", "scoring")}
+    [problem] = preflight(config({"board": board}), whole).problems
     assert "MB are needed; make room" in problem
-    assert preflight(config({"board": board}), {training}).problems == []
+    assert preflight(config({"board": board}), whole - {("board", "data")}).problems == []
+
+
+def test_what_is_there_of_an_experiment_is_needed_no_more_and_that_of_others_does_not_count() -> None:
+    samples = Path("results/tiny/samples")
+    samples.mkdir(parents=True)
+    with (samples / "boarder.safetensors").open("wb") as stream:
+        stream.truncate(10**9)
+    chosen = config({"board": merge(BOARD, {"sampling": {"count": 10**6}})})
+    needed = planned_need(chosen, [], ["board"]).results
+    assert needed > 10**7
+    (samples / "board").mkdir()
+    (samples / "board/metric.safetensors").write_bytes(bytes(1000))
+    assert planned_need(chosen, [], ["board"]).results == needed - 1000
 
 
 def test_files_to_fetch_count_for_the_cache() -> None:

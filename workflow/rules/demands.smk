@@ -13,7 +13,7 @@ def minutes_of(resources, attempt):
 # not. What the profile gives to those that do, such as a partition, is therefore below a name that is no rule's.
 GPU_JOBS = workflow.resource_settings.overwrite_resources.get("jobs_with_gpus", {})
 ALL_JOBS = workflow.resource_settings.default_resources or {}
-OURS = {"gpu", "gres", "gpus_per_node", "nodes", "mpi", "tasks", "tasks_per_gpu", "mem_mb", "runtime"}
+OURS = {"gpu", "gres", "gpus_per_node", "nodes", "mpi", "tasks", "tasks_per_gpu", "mem_mb", "disk_mb", "runtime"}
 if OURS & GPU_JOBS.keys():
     raise WorkflowError(
         f"workflow/profiles/slurm/config.yaml: {', '.join(sorted(OURS & GPU_JOBS.keys()))} below jobs_with_gpus; "

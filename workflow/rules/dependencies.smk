@@ -93,10 +93,15 @@ def train_code(wildcards):
     return code("pipeline.training.train", MODELS.module(run.model.name), *modules_named(run.path, run.loss))
 
 
+def searched_velocities(wildcards):
+    search = CONFIG.experiments[wildcards.experiment].search
+    return search.velocity if search else ()
+
+
 def sample_code(wildcards):
     run = run_of(wildcards)
-    velocities = CONFIG.experiments[wildcards.experiment].search if run.sampling.searched else run.sampling.velocity
-    chosen = modules_named(run.path, run.loss, velocities)
+    velocities = searched_velocities(wildcards) if run.sampling.searched else [run.sampling.velocity]
+    chosen = modules_named(run.path, run.loss, *velocities)
     return code("pipeline.sampling.generate", MODELS.module(run.model.name), *chosen)
 
 
@@ -140,7 +145,7 @@ def tokenizer_report_code(wildcards):
 def search_code(wildcards):
     chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
     run = run_of(wildcards)
-    chosen += modules_named(run.path, run.loss, CONFIG.experiments[wildcards.experiment].search)
+    chosen += modules_named(run.path, run.loss, *searched_velocities(wildcards))
     return code("pipeline.images.search", MODELS.module(run.model.name), *chosen)
 
 

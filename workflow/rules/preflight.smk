@@ -33,9 +33,9 @@ def planned_parts():
 
 def check_what_is_planned():
     """Print the remarks, and stop with a list of all problems if there are any."""
-    found = preflight(CONFIG, planned_parts(), local=workflow.local_exec)
-    print(found.remarks_text(), end="", file=sys.stderr, flush=True)
     try:
+        found = preflight(CONFIG, planned_parts(), local=workflow.local_exec)
+        print(found.remarks_text(), end="", file=sys.stderr, flush=True)
         found.raise_problems(f"scale {CONFIG.scale}")
     except KinoflowError as error:
         raise WorkflowError(str(error)) from None
