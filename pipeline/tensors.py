@@ -11,7 +11,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from pipeline.atomic import replacing
 from pipeline.flow.errors import KinoflowError
@@ -31,6 +31,16 @@ def write_tensors(path: Path, kind: str, tensors: dict[str, Tensor], description
         save_file(
             {name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, metadata_of(kind, description)
         )
+
+
+def write_network(path: Path, kind: str, network: nn.Module, description: Mapping[str, Any]) -> None:
+    """Write the weights of a network and their description; those that two layers share are written once.
+
+    `safetensors.torch.load_model` reads them; `save_model` would name the shared ones in further entries of metadata.
+    """
+    own = {name for name, _ in (*network.named_parameters(), *network.named_buffers())}
+    weights = {name: tensor for name, tensor in network.state_dict().items() if name in own}
+    write_tensors(path, kind, weights, description)
 
 
 def read_description(path: Path, kind: str) -> dict[str, Any]:

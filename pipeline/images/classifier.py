@@ -8,14 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from pydantic import ValidationError
-from safetensors.torch import load_model, save_model
+from safetensors.torch import load_model
 from torch import Tensor, nn
 
-from pipeline.atomic import replacing
 from pipeline.config import Strict
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.features.classifier import Options
-from pipeline.tensors import metadata_of, read_description
+from pipeline.tensors import read_description, write_network
 
 KIND = "classifier"
 _GROUPS = 8  # of channels that are normalised together
@@ -67,8 +66,7 @@ def _pair(before: int, after: int) -> list[nn.Module]:
 
 def save_classifier(path: Path, network: nn.Module, description: Description) -> None:
     """Write the weights and the description."""
-    with replacing(path) as temporary:
-        save_model(network, str(temporary), metadata=metadata_of(KIND, description.model_dump(mode="json")))
+    write_network(path, KIND, network, description.model_dump(mode="json"))
 
 
 def load_classifier(path: Path, options: Options) -> tuple[Classifier, tuple[str, ...]]:

@@ -10,16 +10,15 @@ from pathlib import Path
 
 import torch
 from pydantic import ValidationError
-from safetensors.torch import load_model, save_model
+from safetensors.torch import load_model
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline.atomic import replacing
 from pipeline.config import Strict, TokenizerNetwork
 from pipeline.flow.errors import KinoflowError
 from pipeline.images.unit_values import from_unit, to_unit
 from pipeline.images.vqvae import VQVAE
-from pipeline.tensors import metadata_of, read_description
+from pipeline.tensors import read_description, write_network
 
 _KIND = "tokenizer"
 _AT_ONCE = 2**22  # pixels that are worked on together
@@ -60,9 +59,7 @@ class SavedTokenizer:
 
     def save(self, path: Path) -> None:
         """Write the file."""
-        description = self.description.model_dump(mode="json")
-        with replacing(path) as temporary:
-            save_model(self.vqvae, str(temporary), metadata=metadata_of(_KIND, description))
+        write_network(path, _KIND, self.vqvae, self.description.model_dump(mode="json"))
 
     @property
     def levels(self) -> int:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 from pydantic import ValidationError
-from safetensors.torch import load_model, save_model
+from safetensors.torch import load_model
 from torch import Tensor, nn
 
-from pipeline.atomic import replacing
 from pipeline.config import LossChoice, ModelChoice, PathChoice, Run, Strict
 from pipeline.data.tokens import TokenData
 from pipeline.flow.chunks import row_chunks
@@ -20,7 +19,7 @@ from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.flow.score import negative_score_entropy, posterior_logits
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.plugins import MODELS
-from pipeline.tensors import metadata_of, read_description
+from pipeline.tensors import read_description, write_network
 
 if TYPE_CHECKING:
     from pipeline.flow.likelihood import Integrand  # training does not depend on it
@@ -123,8 +122,7 @@ def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:
 
 def save_network(path: Path, network: nn.Module, description: Description) -> None:
     """Write the weights and the description."""
-    with replacing(path) as temporary:
-        save_model(network, str(temporary), metadata=metadata_of("weights", description.model_dump(mode="json")))
+    write_network(path, "weights", network, description.model_dump(mode="json"))
 
 
 def load_network(path: Path, data: TokenData, run: str) -> SavedModel:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from random_crystals import ROUNDING, parameters_of, stirred, without_gradient
-from safetensors.torch import load_model, save_model
+from safetensors.torch import load_model
 from torch import Tensor
 from torch.nn import functional
 
@@ -16,6 +16,7 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.models import text_autoregressive
 from pipeline.models.text_autoregressive import Options, build
 from pipeline.sampling.autoregressive import sample_in_order
+from pipeline.tensors import write_network
 
 VOCABULARY = Vocabulary.single(10, specials=1)
 LENGTH = 12
@@ -129,11 +130,19 @@ def test_before_training_all_tokens_are_about_equally_likely(tied: bool, width: 
     assert abs(loss.item() - math.log(tokens)) < 0.2
 
 
+def test_equal_networks_with_tied_weights_give_equal_files(tmp_path: Path) -> None:
+    network = build(Options(**SIZE, tied=True), VOCABULARY, LENGTH)
+    files = [tmp_path / str(number) for number in range(12)]
+    for file in files:
+        write_network(file, "weights", network, {})
+    assert len({file.read_bytes() for file in files}) == 1
+
+
 @pytest.mark.parametrize("tied", [True, False])
 def test_weights_are_tied_after_saving_and_loading_if_they_were_before(tmp_path: Path, x: Tensor, tied: bool) -> None:
     options = Options(**SIZE, tied=tied)
     network, loaded = stirred(build(options, VOCABULARY, LENGTH)), build(options, VOCABULARY, LENGTH).eval()
-    save_model(network, str(tmp_path / "weights"))
+    write_network(tmp_path / "weights", "weights", network, {})
     load_model(loaded, str(tmp_path / "weights"))
     assert torch.equal(loaded(x), network(x))
     assert (loaded.head.linear.weight is loaded.embedding.weight) == tied
