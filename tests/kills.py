@@ -1,11 +1,11 @@
-"""Kill a run of the workflow at random moments, again and again, and compare its tables with those of a calm run.
+"""Kill a run of the workflow at random moments, again and again, and compare what it makes with that of a calm run.
 
     python tests/kills.py /tmp/calm /tmp/disturbed --scale demo --kills 20 --seed 0
 
 Both folders are copies of the project, made if they are not there; a calm run that is finished is used as it is. Each
 kill is a SIGKILL, at a moment and of a victim that follow from the seed: a process of a job, Snakemake itself, or all
 of them at once, as when the power fails. What stops is started again, as a user would. It ends with status 0 if all
-tables are the same to the last byte.
+artefacts are the same to the last byte.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "profiles", "pipeline", "config", "envs")
 VICTIMS = ("job", "snakemake", "everything")
+UNLIKE = ("logs", "benchmarks", "checkpoints", "tensorboard", "journals")  # they say when, or how often
 FRUITLESS = 5  # runs in a row that may end with an error, without a kill, before this gives up
 
 
@@ -159,11 +160,12 @@ def end_orphans(leader: int) -> None:
 
 
 def compare(calm: Path, disturbed: Path, targets: Sequence[Path]) -> int:
-    """Print which tables and scores (or targets) are the same to the last byte; return 0 if all are."""
+    """Print which artefacts (or targets) are the same to the last byte; return 0 if all are."""
     names = [target.relative_to(Path(*calm.parts[-2:])) for target in targets] or sorted(
         file.relative_to(calm)
-        for folder in ("tables", "scores")
-        for file in (calm / folder).rglob("*")
+        for folder in calm.iterdir()
+        if folder.name not in UNLIKE
+        for file in folder.rglob("*")
         if file.is_file() and not file.name.endswith(".provenance.json")
     )
     different = [
