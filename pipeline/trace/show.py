@@ -83,7 +83,8 @@ def _said(trace: Trace, file: Traced, recorded: str | None, again: bool) -> str:
 
 def _known(record: dict[str, Any], used: Used) -> list[str]:
     """Return seed, code, device, seconds and memory."""
-    shards = [f"{len(record['shards'])} shards"] if "shards" in record else []
+    count = len(record.get("shards", ()))
+    shards = [f"{count} shards"] if count > 1 else []
     last = " (after a resumption)" if record.get("resumed") else ""
     seconds = [] if used.wall_seconds is None else [f"{used.wall_seconds:.1f} s{last}"]
     memory = [] if used.peak_memory_mb is None else [f"{used.peak_memory_mb:.0f} MB"]
