@@ -19,9 +19,10 @@ from pipeline.config import Config
 from pipeline.crystals import relaxation
 from pipeline.crystals.relaxation import gather_relaxed
 from pipeline.crystals.table import rejected_row
+from pipeline.dependencies import files_of
 from pipeline.flow.errors import KinoflowError
 from pipeline.parquet import read_table, write_table
-from pipeline.provenance import file_hash, sidecar_of
+from pipeline.provenance import sidecar_of
 from pipeline.shards import part_of
 
 ROWS = 7  # of which one is no crystal, and the last is not to be relaxed
@@ -123,8 +124,14 @@ def test_a_journal_of_other_code_reference_energies_or_packages_is_not_used(
     if changed == "version":
         monkeypatch.setattr(relaxation, "version", lambda name: "2.0" if name == "ase" else version(name))
     else:
-        name = {"energies": "energies.py", "elements": "elemental_energies.json"}[changed]
-        monkeypatch.setattr(relaxation, "file_hash", lambda file: "new" if file.name == name else file_hash(file))
+        name, more = {"energies": ("energies.py", "MORE = 1\n"), "elements": ("elemental_energies.json", " ")}[changed]
+
+        def edited(*modules: str) -> list[Path]:
+            files = {file.name: file for file in files_of(*modules)}
+            (folder / name).write_text(files[name].read_text() + more)
+            return list((files | {name: folder / name}).values())
+
+        monkeypatch.setattr("pipeline.fingerprint.files_of", edited)
     relax(configured(), folder)
     assert len(started(folder)) == 5
 
