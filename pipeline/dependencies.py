@@ -125,10 +125,11 @@ def _registered(package: str) -> tuple[tuple[str, Path, frozenset[str]], ...]:
     return tuple(found)
 
 
-def _constants(file: Path) -> set[str]:
+@cache
+def _constants(file: Path) -> frozenset[str]:
     """Return the texts that stand in a module."""
     nodes = ast.walk(ast.parse(file.read_text("utf-8")))
-    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -28,13 +28,16 @@ def code_hash(*modules: str) -> str:
 
 def _without_words(text: str) -> bytes:
     """Return a module without its comments and docstrings; those that share a line with code stay."""
-    lines = text.split("\n")
+    written = text.split("\n")
+    lines: list[str | None] = [*written]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
-            lines[token.start[0] - 1] = lines[token.start[0] - 1][: token.start[1]].rstrip()
+            row, column = token.start
+            lines[row - 1] = written[row - 1][:column].rstrip() or None
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             first, last = node.body[0].lineno - 1, (node.body[0].end_lineno or 0) - 1
-            if not lines[first].lstrip().startswith(("class ", "def ")) and lines[last].endswith(("'", '"')):
-                lines[first : last + 1] = [""] * (last + 1 - first)
-    return "\n".join(line for line in lines if line).encode()
+            head, tail = (lines[first] or "").lstrip(), lines[last] or ""
+            if not head.startswith(("class ", "def ")) and tail.endswith(("'", '"')):
+                lines[first : last + 1] = [None] * (last + 1 - first)
+    return "\n".join(line for line in lines if line is not None).encode()

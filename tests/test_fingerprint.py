@@ -44,6 +44,7 @@ def test_words_about_the_code_do_not_count(module: Path, old: str, new: str) -> 
         (CODE, "return 2 * x", "if x:\n        return 2 * x"),
         (CODE, "(x)", "(x, y='# 1')"),
         (TEXT, "first", "second"),
+        (TEXT, "first", "first\n"),
         ('class First: "one"\n', "First", "Second"),
     ],
 )
