@@ -31,3 +31,12 @@ def test_a_second_run_is_refused_until_the_first_is_killed_even_if_its_jobs_go_o
         first.kill()
     claim(tmp_path, tmp_path / "logs/run.lock")
     subprocess.run(["kill", job], check=True)
+
+
+def test_a_lock_of_another_user_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*arguments: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pipeline.one_run.os.open", refused)  # root, who may run this, is refused nothing
+    with pytest.raises(KinoflowError, match=r"logs/run.lock: belongs to another user, .* --config results="):
+        claim(tmp_path, tmp_path / "logs/run.lock")
