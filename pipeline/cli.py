@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pipeline import commands, process
+from pipeline import commands
 from pipeline.cli_arguments import (
     config_file,
     device_counts,
@@ -26,7 +26,8 @@ from pipeline.cli_plan import add_plan_command
 from pipeline.cli_text import add_text_commands
 from pipeline.cli_workflow import add_workflow_commands
 from pipeline.config import REFERENCES
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
+from pipeline.store import process_record as process
 
 Command = Callable[[argparse.Namespace], None]
 ERROR = 2  # exit status of an error that is explained in one message

@@ -1,6 +1,6 @@
 """The words for errors of the disk, with what to do about them."""
 
-from pipeline.atomic import FORBIDDEN, FULL
+from pipeline.store.atomic import FORBIDDEN, FULL
 
 
 def message_of(error: Exception) -> str:

@@ -5,13 +5,12 @@ from argparse import Namespace
 from pathlib import Path
 
 from pipeline.config import Config
-from pipeline.config_file import load_config, parse_setting
-from pipeline.flow.errors import KinoflowError
-from pipeline.flow.registry import did_you_mean
+from pipeline.config.loading import load_config, parse_setting
+from pipeline.errors import KinoflowError, did_you_mean
 
 
 def prepare(arguments: Namespace) -> None:
-    from pipeline.data.prepare import prepare_data
+    from pipeline.tokens.prepare import prepare_data
 
     prepare_data(config_of(arguments), arguments.experiment, arguments.output, arguments.rows)
 
@@ -76,7 +75,7 @@ def reference(arguments: Namespace) -> None:
 
 
 def score(arguments: Namespace) -> None:
-    from pipeline.metrics.score import score_samples
+    from pipeline.scoring.score import score_samples
 
     evidence = [arguments.structures, arguments.described, arguments.test]
     if any(evidence) and not all(evidence):
@@ -134,7 +133,7 @@ def figure(arguments: Namespace) -> None:
 
 
 def fetch(arguments: Namespace) -> None:
-    from pipeline.data.fetch import fetch_by_name, list_resources
+    from pipeline.fetch.fetching import fetch_by_name, list_resources
 
     settings = load_config(arguments.config, map(parse_setting, arguments.set), choices=False).data
     cache = arguments.cache or Path(settings.cache)
@@ -157,8 +156,8 @@ def check(arguments: Namespace) -> None:
 
 
 def schema(arguments: Namespace) -> None:
-    from pipeline.atomic import write_text
-    from pipeline.config_schema import schema_text
+    from pipeline.config.schema import schema_text
+    from pipeline.store.atomic import write_text
 
     if arguments.output is None:
         sys.stdout.write(schema_text())

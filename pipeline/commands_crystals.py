@@ -5,9 +5,8 @@ from pathlib import Path
 
 from pipeline.commands import check_files, config_of, results_folder, trained_files
 from pipeline.config import Config
-from pipeline.config_file import load_config, parse_setting
-from pipeline.flow.errors import KinoflowError
-from pipeline.flow.registry import did_you_mean
+from pipeline.config.loading import load_config, parse_setting
+from pipeline.errors import KinoflowError, did_you_mean
 
 
 def decode(arguments: Namespace) -> None:
@@ -99,7 +98,7 @@ def assess(arguments: Namespace) -> None:
 
 
 def generate_crystals(arguments: Namespace) -> None:
-    from pipeline.sampling.crystals import generate_crystals
+    from pipeline.crystals.generation import generate_crystals
 
     config, experiment = _crystal_experiment(arguments)
     if (arguments.formula is None) == (arguments.template is None):

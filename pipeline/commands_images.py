@@ -52,7 +52,7 @@ def encode(arguments: Namespace) -> None:
 
 
 def tokenizer_report(arguments: Namespace) -> None:
-    from pipeline.report.tokenizer import make_tokenizer_table
+    from pipeline.images.tokenizer_table import make_tokenizer_table
 
     check_files(arguments.images, arguments.tokens, arguments.tokenizer, arguments.image_reference)
     make_tokenizer_table(
@@ -137,7 +137,7 @@ def search(arguments: Namespace) -> None:
 
 
 def conditional_path(arguments: Namespace) -> None:
-    from pipeline.report.conditional_path import make_path_figure
+    from pipeline.images.conditional_path import make_path_figure
 
     check_files(arguments.tokens)
     make_path_figure(
@@ -150,7 +150,7 @@ def conditional_path(arguments: Namespace) -> None:
 
 
 def sweeps(arguments: Namespace) -> None:
-    from pipeline.report.sweeps import make_sweep_table
+    from pipeline.images.sweeps import make_sweep_table
 
     check_files(*arguments.scores)
     make_sweep_table(
@@ -184,7 +184,7 @@ def evaluate_images(arguments: Namespace) -> None:
 
 
 def generate_images(arguments: Namespace) -> None:
-    from pipeline.sampling.images import generate_images
+    from pipeline.images.generation import generate_images
 
     config = config_of(arguments)
     tokens, weights = trained_files(arguments, config, arguments.experiment)

@@ -2,18 +2,18 @@
 
 from argparse import Namespace
 
-from pipeline.config_file import load_config, parse_setting
+from pipeline.config.loading import load_config, parse_setting
 
 
 def plan(arguments: Namespace) -> None:
-    from pipeline.atomic import write_json
-    from pipeline.plan.estimate import Estimate
-    from pipeline.plan.finished import finished_trainings
-    from pipeline.plan.gpus import check_utilisation, gpu_named
-    from pipeline.plan.measure import measured
-    from pipeline.plan.record import record_of
-    from pipeline.plan.sheet import sheet_of
-    from pipeline.plan.show import shown
+    from pipeline.inspect.plan.estimate import Estimate
+    from pipeline.inspect.plan.finished import finished_trainings
+    from pipeline.inspect.plan.gpus import check_utilisation, gpu_named
+    from pipeline.inspect.plan.measure import measured
+    from pipeline.inspect.plan.record import record_of
+    from pipeline.inspect.plan.sheet import sheet_of
+    from pipeline.inspect.plan.show import shown
+    from pipeline.store.atomic import write_json
 
     gpu = gpu_named(arguments.gpu)
     check_utilisation(arguments.utilisation)

@@ -19,7 +19,7 @@ def judge(arguments: Namespace) -> None:
 
 
 def generate_text(arguments: Namespace) -> None:
-    from pipeline.sampling.texts import generate_text
+    from pipeline.text.generation import generate_text
 
     config = config_of(arguments)
     tokens, weights = trained_files(arguments, config, arguments.experiment)

@@ -4,12 +4,12 @@ import sys
 from argparse import Namespace
 from dataclasses import asdict
 
-from pipeline.config_file import load_config, parse_setting
+from pipeline.config.loading import load_config, parse_setting
 
 
 def preflight(arguments: Namespace) -> None:
-    from pipeline.atomic import write_json
-    from pipeline.preflight.check import preflight
+    from pipeline.inspect.preflight.check import preflight
+    from pipeline.store.atomic import write_json
 
     config = load_config(arguments.config, map(parse_setting, arguments.set))
     found = preflight(config, local=not arguments.cluster)
@@ -21,9 +21,9 @@ def preflight(arguments: Namespace) -> None:
 
 
 def trace(arguments: Namespace) -> None:
-    from pipeline.atomic import write_json
-    from pipeline.trace.graph import trace_artefact
-    from pipeline.trace.show import as_json, as_text
+    from pipeline.inspect.trace.graph import trace_artefact
+    from pipeline.inspect.trace.show import as_json, as_text
+    from pipeline.store.atomic import write_json
 
     traced = trace_artefact(arguments.artefact)
     if arguments.json is not None:

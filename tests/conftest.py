@@ -15,7 +15,7 @@ def tiny_file(tmp_path: Path) -> Callable[..., Path]:
     """Return a function that writes the tiny configuration, with changes, and returns its path."""
 
     def write(changes: dict[str, Any] | None = None) -> Path:
-        from pipeline.config_file import merge
+        from pipeline.config.loading import merge
 
         path = tmp_path / "tiny.yaml"
         path.write_text(yaml.safe_dump(merge(TINY, changes or {})))

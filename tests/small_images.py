@@ -9,11 +9,11 @@ from tiny import TINY, TINY_LATENTS, TINY_PIXELS
 from torch import nn
 
 from pipeline.config import Config
-from pipeline.config_file import load_config, merge
-from pipeline.data.pixels import Options, from_images
-from pipeline.data.tokens import TokenData
+from pipeline.config.loading import load_config, merge
+from pipeline.images.datasets.pixels import Options, from_images
 from pipeline.images.imagedata import Augmentation, ImageData
-from pipeline.models.saved import Description, SavedModel, load_network, new_network, save_network
+from pipeline.networks.saved import Description, SavedModel, load_network, new_network, save_network
+from pipeline.tokens.token_data import TokenData
 
 CLASSES, LEVELS, SIDE = 3, 5, 4
 

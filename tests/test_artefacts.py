@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.atomic import replacing, write_json, write_text
-from pipeline.provenance import known_hash, settings_hash, sidecar_of, write_provenance
-from pipeline.seeds import derive_seed
+from pipeline.store.atomic import replacing, write_json, write_text
+from pipeline.store.provenance import known_hash, settings_hash, sidecar_of, write_provenance
+from pipeline.store.seeds import derive_seed
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.data.checkerboard import Options, prepare, probabilities
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.known.datasets.checkerboard import Options, prepare, probabilities
+from pipeline.tokens.token_data import TokenData
 
 OPTIONS = Options(levels=8, squares=4, train=20000, validation=50, test=60)
 

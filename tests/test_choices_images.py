@@ -8,8 +8,8 @@ import yaml
 from tiny import TINY, TINY_FEATURES, TINY_LATENTS, TINY_PIXELS, TINY_TEXT
 
 from pipeline.config import Config, Experiment
-from pipeline.config_file import load_config, merge, write_config
-from pipeline.config_problems import ConfigError
+from pipeline.config.loading import load_config, merge, write_config
+from pipeline.config.problems import ConfigError
 
 EXPERIMENTS = {"pixels": TINY_PIXELS, "latents": TINY_LATENTS, "board": TINY["experiments"]["checkerboard"]}
 

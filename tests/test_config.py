@@ -13,8 +13,8 @@ import pytest
 import yaml
 from tiny import TINY, TINY_TEXT
 
-from pipeline.config_file import load_config, merge, parse_setting, with_types, write_config
-from pipeline.config_problems import ConfigError
+from pipeline.config.loading import load_config, merge, parse_setting, with_types, write_config
+from pipeline.config.problems import ConfigError
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = "experiments.checkerboard"
@@ -195,7 +195,7 @@ def test_a_written_configuration_is_read_back_the_same(tiny_file: Callable[..., 
 
 def test_the_structure_is_checked_without_importing_torch() -> None:
     code = (
-        "import sys; from pathlib import Path; from pipeline.config_file import load_config;"
+        "import sys; from pathlib import Path; from pipeline.config.loading import load_config;"
         "load_config(Path('config/demo.yaml'), choices=False); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

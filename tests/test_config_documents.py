@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from pipeline.config_file import read_yaml, with_numbers
+from pipeline.config.loading import read_yaml, with_numbers
 
 ROOT = Path(__file__).parents[1]
 STORED = (ROOT / "workflow/schemas/config.schema.yaml").read_text()

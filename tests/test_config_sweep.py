@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.config_file import load_config, write_config
-from pipeline.config_problems import ConfigError
+from pipeline.config.loading import load_config, write_config
+from pipeline.config.problems import ConfigError
 
 AT = "experiments.checkerboard"
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from pipeline.config import LossChoice, PathChoice, VelocityChoice
-from pipeline.dependencies import PACKAGE, constant_of, files_of, modules_named
 from pipeline.flow.paths import PATHS
 from pipeline.flow.velocities import VELOCITIES
+from pipeline.store.code import PACKAGE, constant_of, files_of, modules_named
 
 
 def names(*modules: str) -> set[str]:
@@ -14,9 +14,9 @@ def names(*modules: str) -> set[str]:
 
 def test_training_depends_on_losses_and_the_chosen_path_but_not_on_the_sampler_and_other_paths() -> None:
     path, loss = PathChoice(name="metric"), LossChoice(name="cross_entropy")
-    training = names("pipeline.training.train", "pipeline.models.mlp", *modules_named(path, loss))
-    assert {"flow/losses.py", "training/loop.py", "models/time_features.py", "flow/paths/metric.py"} <= training
-    assert not training & {"flow/sampler.py", "sampling/blocks.py", "metrics/score.py", "report/tables.py"}
+    training = names("pipeline.training.train", "pipeline.known.networks.mlp", *modules_named(path, loss))
+    assert {"flow/losses.py", "training/loop.py", "networks/time_features.py", "flow/paths/metric.py"} <= training
+    assert not training & {"flow/sampler.py", "sampling/blocks.py", "scoring/score.py", "report/tables.py"}
     assert not training & {"flow/paths/geodesic.py", "flow/likelihood.py"}
 
 
@@ -39,19 +39,19 @@ def test_every_path_and_velocity_is_found_by_its_name() -> None:
 
 
 def test_what_is_imported_for_type_checkers_only_is_no_dependency() -> None:
-    assert "flow/likelihood.py" not in names("pipeline.models.saved")
+    assert "flow/likelihood.py" not in names("pipeline.networks.saved")
 
 
 def test_sampling_depends_on_the_sampler_but_not_on_the_training_loop() -> None:
     sampling = names("pipeline.sampling.generate")
-    assert {"flow/sampler.py", "flow/steps.py", "sampling/blocks.py", "models/saved.py"} <= sampling
-    assert not sampling & {"training/loop.py", "metrics/score.py"}
+    assert {"flow/sampler.py", "flow/steps.py", "sampling/blocks.py", "networks/saved.py"} <= sampling
+    assert not sampling & {"training/loop.py", "scoring/score.py"}
 
 
 def test_what_the_rules_parameters_follow_is_no_dependency() -> None:
-    assert not names("pipeline.training.train") & {"config.py", "provenance.py", "plugins.py", "cli.py"}
+    assert not names("pipeline.training.train") & {"config/experiments.py", "store/provenance.py", "config/plugins.py", "cli.py"}
 
 
 def test_a_constant_is_read_without_importing_its_module(tmp_path: Path) -> None:
-    assert constant_of("pipeline.data.tokens", "SPLITS", ()) == ("train", "validation", "test")
-    assert constant_of("pipeline.data.checkerboard", "FILES", ()) == ()
+    assert constant_of("pipeline.tokens.token_data", "SPLITS", ()) == ("train", "validation", "test")
+    assert constant_of("pipeline.known.datasets.checkerboard", "FILES", ()) == ()

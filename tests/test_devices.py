@@ -5,8 +5,8 @@ import socket
 import pytest
 import torch
 
-from pipeline.devices import check_gpus
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
+from pipeline.networks.devices import check_gpus
 
 
 def test_a_job_without_its_gpus_names_the_node_the_job_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,11 @@ import pytest
 import torch
 from small_disk import fill, make_read_only, mounted
 
-from pipeline.atomic import replacing, write_text
 from pipeline.cli import main
-from pipeline.journal import Journal
-from pipeline.parquet import write_table
-from pipeline.tensors import write_tensors
+from pipeline.store.atomic import replacing, write_text
+from pipeline.store.journal import Journal
+from pipeline.store.parquet import write_table
+from pipeline.store.tensors import write_tensors
 from pipeline.training.checkpoint import Checkpoints
 
 BIG = torch.arange(1 << 17)  # a megabyte

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.journal import Journal
+from pipeline.store.journal import Journal
 
 
 def written(folder: Path) -> Path:

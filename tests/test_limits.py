@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.config import Limits
-from pipeline.config_base import Resources
+from pipeline.config.base import Resources
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import process
-from pipeline.journal import Journal
-from pipeline.provenance import gather_provenance, read_record, sidecar_of, write_provenance
-from pipeline.trace.graph import trace_artefact
-from pipeline.trace.show import as_text
+from pipeline.inspect.trace.graph import trace_artefact
+from pipeline.inspect.trace.show import as_text
+from pipeline.store import process_record as process
+from pipeline.store.journal import Journal
+from pipeline.store.provenance import gather_provenance, read_record, sidecar_of, write_provenance
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_shards_add_up_seconds_and_have_the_inputs_of_all(tmp_path: Path, monkey
         rest = {"device": "a CPU", "host": "here", "started": "then", "command": [f"{seconds}"]}
         return rest | {"wall_seconds": seconds, "peak_memory_mb": memory}
 
-    monkeypatch.setattr("pipeline.provenance.process_record", record)
+    monkeypatch.setattr("pipeline.store.provenance.process_record", record)
     write_provenance(shards[:1], {"steps": 4}, 7, [tmp_path / "tokens"])
     write_provenance(shards[1:], {"steps": 4}, 7, [tmp_path / "tokens", tmp_path / "search"])
     gather_provenance(whole, shards)

@@ -8,7 +8,7 @@ import pytest
 from tiny import TINY_MATERIALS
 
 from pipeline import slices
-from pipeline.config_file import load_config, parse_setting
+from pipeline.config.loading import load_config, parse_setting
 
 STAGES: dict[str, Callable[..., str]] = {
     "describe": slices.describe_slice,

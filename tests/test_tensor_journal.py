@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.tensor_journal import TensorJournal
+from pipeline.store.tensor_journal import TensorJournal
 
 TENSORS = {
     "n": torch.tensor(2**40 + 1),

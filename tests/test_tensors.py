@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from pipeline.cli import main
-from pipeline.flow.errors import KinoflowError
-from pipeline.tensors import read_description, read_tensors, write_tensors
+from pipeline.errors import KinoflowError
+from pipeline.store.tensors import read_description, read_tensors, write_tensors
 
 SAVE = """
 import sys, torch
 from pathlib import Path
-from pipeline.tensors import write_tensors
+from pipeline.store.tensors import write_tensors
 write_tensors(Path(sys.argv[1]), "tokens", {"b": torch.ones(3), "a": torch.zeros(2)}, {"x": 1, "y": {"z": 2, "a": 3}})
 """
 

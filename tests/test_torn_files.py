@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.atomic import read_json, write_json
 from pipeline.crystals.hull import Hull
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import gather_provenance, known_hash, sidecar_of, write_provenance
+from pipeline.errors import KinoflowError
 from pipeline.report.tables import _read as read_scores
 from pipeline.sampling.samples import SampleSet
-from pipeline.tensors import read_tensors, write_tensors
+from pipeline.store.atomic import read_json, write_json
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import gather_provenance, known_hash, sidecar_of, write_provenance
+from pipeline.store.tensors import read_tensors, write_tensors
+from pipeline.tokens.token_data import TokenData
 
 
 def tensors(path: Path) -> None:

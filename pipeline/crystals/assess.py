@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.atomic import replacing
 from pipeline.config import Config
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import METASTABLE, formation_energy
@@ -15,9 +14,10 @@ from pipeline.crystals.hull import Hull
 from pipeline.crystals.matching import first_places, match_crystals
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, crystals_of, records_of
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import write_provenance
+from pipeline.errors import KinoflowError
+from pipeline.store.atomic import replacing
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import write_provenance
 
 DESCRIBED = ("structural_valid", "composition_valid", "composition_valid_default")
 RELAXED = ("id", "reason", "converged", "steps", "energy_per_atom", "lengths", "angles", "numbers", "fractions")

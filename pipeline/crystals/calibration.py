@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.atomic import write_text
 from pipeline.config import Config
 from pipeline.crystals.chgnet import load_chgnet, static_energy
 from pipeline.crystals.crystal import Floats
@@ -17,11 +16,12 @@ from pipeline.crystals.hull import DATA_SET, ELEMENT, PUBLISHED, Hull, shares_of
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
 from pipeline.crystals.workers import run_tasks
-from pipeline.parquet import read_table
-from pipeline.provenance import write_provenance
 from pipeline.report.markdown import markdown_table
 from pipeline.report.numbers import write_numbers
-from pipeline.seeds import derive_seed
+from pipeline.store.atomic import write_text
+from pipeline.store.parquet import read_table
+from pipeline.store.provenance import write_provenance
+from pipeline.store.seeds import derive_seed
 
 RESAMPLES = 2000
 NEARLY = 1e-6  # eV/atom; less is on the hull

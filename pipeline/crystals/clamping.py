@@ -25,7 +25,7 @@ from pipeline.crystals.tokens import (
     encode,
     layout,
 )
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.sampler import Clamp
 
 PARTS = {"composition": (ELEMENT,), "lattice": (LENGTH, ANGLE), "sites": (FRACTION,)}

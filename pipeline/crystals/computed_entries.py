@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.crystals.corrections import corrected_energy
 from pipeline.crystals.energies import symbols_of
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from pipeline.crystals import tokens as crystal_tokens
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.reading import COLUMNS, read_structures
 from pipeline.crystals.table import Row, crystal_of, frame_of, records_of, row_of
-from pipeline.data.tokens import SPLITS, TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.progress import Progress
-from pipeline.seeds import derive_seed
+from pipeline.store.progress import Progress
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.token_data import SPLITS, TokenData
 
 __all__ = [
     "CrystalOptions",

@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 
 from pipeline.config import Config
+from pipeline.config.plugins import DATASETS
 from pipeline.crystals.export import write_cif_zip, write_extxyz
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, frame_of, rejected_row, row_of
 from pipeline.crystals.tokens import decode
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import write_table
-from pipeline.plugins import DATASETS
-from pipeline.provenance import write_provenance
+from pipeline.errors import KinoflowError
 from pipeline.sampling.samples import SampleSet
+from pipeline.store.parquet import write_table
+from pipeline.store.provenance import write_provenance
 
 
 def decode_samples(config: Config, experiment: str, *, samples: Path, table: Path, extxyz: Path, cifs: Path) -> None:

@@ -14,11 +14,11 @@ from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystals_of
 from pipeline.crystals.validity import composition_valid, structural_valid
 from pipeline.crystals.workers import run_tasks_once
-from pipeline.fingerprint import fingerprint
-from pipeline.flow.errors import KinoflowError
-from pipeline.journal import Journal
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import write_provenance
+from pipeline.errors import KinoflowError
+from pipeline.store.fingerprint import fingerprint
+from pipeline.store.journal import Journal
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import write_provenance
 
 NOTHING: Row = {
     "atoms": 0,

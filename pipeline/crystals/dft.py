@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pipeline.atomic import write_text
 from pipeline.crystals.corrections import corrected_energy
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import Hull
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
 from pipeline.crystals.vasp import output_in, parameters_of, read_output, write_inputs
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import write_provenance
+from pipeline.errors import KinoflowError
+from pipeline.store.atomic import write_text
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import write_provenance
 
 if TYPE_CHECKING:  # importing pymatgen takes a second, which most commands need not wait for
     from pymatgen.core import Composition

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.atomic import write_json
 from pipeline.config import Config, Crystals, Relaxation
+from pipeline.config.plugins import METRICS
 from pipeline.crystals.assess import assess_rows, write_csv
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import describe_rows
@@ -21,12 +21,12 @@ from pipeline.crystals.reading import read_structures
 from pipeline.crystals.relaxation import relax_table
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
-from pipeline.data.errors import FetchError
-from pipeline.data.fetch import fetch_by_name
-from pipeline.parquet import read_table, write_table
-from pipeline.plugins import METRICS
-from pipeline.provenance import file_hash, read_record, sidecar_of, write_provenance
-from pipeline.seeds import derive_seed
+from pipeline.fetch.errors import FetchError
+from pipeline.fetch.fetching import fetch_by_name
+from pipeline.store.atomic import write_json
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import file_hash, read_record, sidecar_of, write_provenance
+from pipeline.store.seeds import derive_seed
 
 OF_CRYSTALS = ("crystal_validity", "crystal_coverage", "crystal_distributions", "crystal_stability")
 SHOWN = ("id", "formula", "structural_valid", "composition_valid", "converged", "energy_above_hull", "unique", "novel")

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.atomic import replacing
 from pipeline.crystals.crystal import Crystal, Floats
 from pipeline.crystals.elements import SYMBOLS
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
+from pipeline.store.atomic import replacing
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can give; a real one would change the bytes
 _READABLE = 0o644 << 16

@@ -23,7 +23,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.atomic import replacing
 from pipeline.config import Config
 from pipeline.crystals.computed_entries import read_computed_entries
 from pipeline.crystals.corrections import change_of_2020
@@ -31,9 +30,10 @@ from pipeline.crystals.energies import symbols_of
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import records_of
 from pipeline.crystals.workers import run_tasks
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table
-from pipeline.provenance import write_provenance
+from pipeline.errors import KinoflowError
+from pipeline.store.atomic import replacing
+from pipeline.store.parquet import read_table
+from pipeline.store.provenance import write_provenance
 
 FILES = ("formation_energies/train.csv", "formation_energies/val.csv", "formation_energies/test.csv")
 VERSION = 1

@@ -22,9 +22,9 @@ from pipeline.crystals.crystal import Crystal, fault_of_cell
 from pipeline.crystals.elements import LAST
 from pipeline.crystals.extxyz import frames_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table
-from pipeline.progress import Progress
+from pipeline.errors import KinoflowError
+from pipeline.store.parquet import read_table
+from pipeline.store.progress import Progress
 
 ENERGIES = {"formation_energy": "formation_energy_per_atom", "energy_above_hull": "e_above_hull"}
 COLUMNS = CRYSTAL_COLUMNS | dict.fromkeys(ENERGIES, "float64")

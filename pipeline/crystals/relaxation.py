@@ -16,11 +16,11 @@ from pipeline.crystals.relax import RELAXED_COLUMNS, lost
 from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
 from pipeline.crystals.workers import run_tasks_once
-from pipeline.fingerprint import code_hash
-from pipeline.journal import Journal
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import gather_provenance, settings_hash, write_provenance
-from pipeline.shards import part_of
+from pipeline.store.fingerprint import code_hash
+from pipeline.store.journal import Journal
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import gather_provenance, settings_hash, write_provenance
+from pipeline.store.shards import part_of
 
 PACKAGES = ("chgnet", "ase", "torch", "numpy")  # whose versions change the last digits, or more
 

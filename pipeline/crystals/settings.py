@@ -1,7 +1,7 @@
 """The settings of an experiment on crystals."""
 
 from pipeline.config import Config, Crystals
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 
 def settings_of(config: Config, experiment: str) -> Crystals:

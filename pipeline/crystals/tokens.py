@@ -24,7 +24,7 @@ from torch import Tensor
 
 from pipeline.crystals.crystal import Crystal, Floats, Integers, fault_of_cell
 from pipeline.crystals.elements import LAST, element_distances
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 
 Rounding = Literal["nearest", "truncate"]

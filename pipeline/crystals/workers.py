@@ -18,9 +18,9 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
-from pipeline.flow.errors import KinoflowError
-from pipeline.journal import Journal
-from pipeline.progress import Progress
+from pipeline.errors import KinoflowError
+from pipeline.store.journal import Journal
+from pipeline.store.progress import Progress
 
 Result = TypeVar("Result")
 START_SECONDS = 600.0  # for a worker to start and to initialise, which for CHGNet on a busy network drive is minutes

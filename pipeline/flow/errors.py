@@ -1,8 +1,6 @@
-"""The root of every error that Kinoflow raises on purpose, and the errors of the mathematics."""
+"""The errors of the mathematics."""
 
-
-class KinoflowError(Exception):
-    """An error whose message names what is wrong and how to mend it; shown to users without a traceback."""
+from pipeline.errors import KinoflowError
 
 
 class FlowError(KinoflowError, ValueError):

@@ -1,11 +1,11 @@
 """Named implementations: a decorator to add one, a look-up with a helpful error, and the options each one takes."""
 
-import difflib
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from pipeline.errors import did_you_mean
 from pipeline.flow.errors import FlowError
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -61,10 +61,3 @@ class Registry(Generic[T]):
             if key not in known:
                 raise FlowError(f"{self.noun} {name!r} takes no option {key!r}; {did_you_mean(key, known)}")
         return functools.partial(entry, **options) if options else entry  # type: ignore[return-value]
-
-
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """Return what to write instead of `word`."""
-    close = difflib.get_close_matches(word, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}allowed: {', '.join(known) if known else 'none'}"

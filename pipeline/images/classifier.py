@@ -12,9 +12,9 @@ from safetensors.torch import load_model
 from torch import Tensor, nn
 
 from pipeline.config import Strict
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.features.classifier import Options
-from pipeline.tensors import read_description, write_network
+from pipeline.store.tensors import read_description, write_network
 
 KIND = "classifier"
 _GROUPS = 8  # of channels that are normalised together

@@ -8,18 +8,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.data.tokens import TokenData
-from pipeline.devices import check_gpus
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA
 from pipeline.images.grids import grid_of, write_png
 from pipeline.images.imagedata import ImageData, central, to_bytes
 from pipeline.images.pictures import Pictures
 from pipeline.images.rows import first_rows
 from pipeline.images.tokenizer import SavedTokenizer
-from pipeline.progress import Progress
-from pipeline.provenance import write_provenance
+from pipeline.networks.devices import check_gpus
 from pipeline.sampling.samples import SampleSet
+from pipeline.store.progress import Progress
+from pipeline.store.provenance import write_provenance
+from pipeline.tokens.token_data import TokenData
 
 ROWS, COLUMNS = 8, 8  # of a grid
 MOST_COLUMNS = 10  # if each has a class of its own

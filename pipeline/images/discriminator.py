@@ -5,7 +5,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from pipeline.config import TokenizerLoss
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.vqvae_blocks import group_norm
 
 _MOST = 8  # times as many features as the first layer has

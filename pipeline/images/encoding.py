@@ -13,17 +13,17 @@ import torch
 from torch import Tensor
 
 from pipeline.config import Config
-from pipeline.data.tokens import TokenData
-from pipeline.devices import check_gpus
+from pipeline.config.plugins import DATASETS
+from pipeline.errors import KinoflowError
 from pipeline.flow.chunks import row_chunks
-from pipeline.flow.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer import SavedTokenizer
-from pipeline.mapping import map_file
-from pipeline.plugins import DATASETS
-from pipeline.progress import Progress
-from pipeline.provenance import write_provenance
+from pipeline.networks.devices import check_gpus
+from pipeline.store.mapped_files import map_file
+from pipeline.store.progress import Progress
+from pipeline.store.provenance import write_provenance
+from pipeline.tokens.token_data import TokenData
 
 # Codes that are nearer to each other than this share of the median distance between neighbours, or this distance, are
 # the same: a metric path, which goes by a power of the distance, could not tell them apart.

@@ -5,15 +5,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from pipeline.atomic import write_json
 from pipeline.config import Config
-from pipeline.devices import check_gpus
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.grids import read_pictures
 from pipeline.images.imagedata import ImageData
-from pipeline.metrics.frechet_distance import checked_reference, compared
-from pipeline.provenance import write_provenance
+from pipeline.images.metrics.frechet_distance import checked_reference, compared
+from pipeline.networks.devices import check_gpus
+from pipeline.store.atomic import write_json
+from pipeline.store.provenance import write_provenance
 
 
 def evaluate_images(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 Embed = Callable[[Tensor], Tensor]  # images uint8[N, H, W, C] -> features [N, F]
 Head = Callable[[Tensor], Tensor]  # features [N, F] -> logits of the classes

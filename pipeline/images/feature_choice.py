@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.chosen import chosen
 from pipeline.config import Choice, Config
-from pipeline.flow.errors import KinoflowError
-from pipeline.plugins import FEATURES, METRICS
+from pipeline.config.chosen import chosen
+from pipeline.config.plugins import FEATURES, METRICS
+from pipeline.errors import KinoflowError
 
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.data.tokens import SPLITS
 from pipeline.images.picture import SUFFIXES, ImageError, is_picture
+from pipeline.tokens.token_data import SPLITS
 
 SPLIT_FOLDERS: Mapping[str, str] = {"train": "train", "val": "validation", "validation": "validation", "test": "test"}
 _SHOWN = 5  # names in a message

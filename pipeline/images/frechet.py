@@ -15,7 +15,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 _AT_ONCE = 4096  # features that are added at once
 

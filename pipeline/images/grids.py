@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from pipeline.atomic import replacing
 from pipeline.images.picture import SUFFIXES, ImageError, array_of, is_picture, read_picture
 from pipeline.images.stack import Stack
+from pipeline.store.atomic import replacing
 
 _WHITE = 255
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that an archive can have: equal images give equal bytes

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from pipeline.data.tokens import SPLITS
-from pipeline.flow.errors import KinoflowError
-from pipeline.tensors import read_tensors, write_tensors
+from pipeline.errors import KinoflowError
+from pipeline.store.tensors import read_tensors, write_tensors
+from pipeline.tokens.token_data import SPLITS
 
 Augmentation = Literal["none", "flip", "ten_crop"]
 VIEWS: dict[Augmentation, int] = {"none": 1, "flip": 2, "ten_crop": 10}

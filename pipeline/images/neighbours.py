@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 _AT_ONCE = 2**24  # distances in memory
 _ROUNDING = 1e-12  # of squared lengths: ties are not decided by it, and images of few values have many

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from pipeline.errors import KinoflowError
 from pipeline.flow.device import Table
-from pipeline.flow.errors import KinoflowError
 from pipeline.images.restricted_unpickler import read_arrays
 
 SMALLEST_SIDE = 64  # smaller images are enlarged: AlexNet leaves nothing of them, VGG16 hardly more

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline.tensors import read_tensors, write_tensors
+from pipeline.store.tensors import read_tensors, write_tensors
 
 
 @dataclass(frozen=True)

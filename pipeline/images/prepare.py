@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from pipeline.config import Config
+from pipeline.config.plugins import DATASETS
 from pipeline.images.dataset import image_source
 from pipeline.images.imagedata import ImageData
-from pipeline.plugins import DATASETS
-from pipeline.provenance import write_provenance
+from pipeline.store.provenance import write_provenance
 
 
 def prepare_images(config: Config, experiment: str, output: Path) -> None:

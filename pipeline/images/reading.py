@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pipeline.images.picture import Framing, ImageError
 from pipeline.images.stack import Stack
-from pipeline.progress import Progress
+from pipeline.store.progress import Progress
 
 LISTED = 1000  # rejected files that a record names
 _SHOWN = 3  # rejected files that an error names

@@ -9,19 +9,19 @@ import torch
 from torch import Tensor
 
 from pipeline.config import Config
-from pipeline.devices import check_gpus
-from pipeline.fingerprint import fingerprint
-from pipeline.flow.errors import KinoflowError
+from pipeline.config.plugins import FEATURES
+from pipeline.errors import KinoflowError
 from pipeline.images.extractor import FeatureExtractor
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.frechet import Statistics, accumulated
 from pipeline.images.imagedata import ImageData, to_bytes
-from pipeline.plugins import FEATURES
-from pipeline.progress import Progress
-from pipeline.provenance import known_hash, write_provenance
-from pipeline.seeds import derive_seed
-from pipeline.tensor_journal import TensorJournal
-from pipeline.tensors import read_tensors, write_tensors
+from pipeline.networks.devices import check_gpus
+from pipeline.store.fingerprint import fingerprint
+from pipeline.store.progress import Progress
+from pipeline.store.provenance import known_hash, write_provenance
+from pipeline.store.seeds import derive_seed
+from pipeline.store.tensor_journal import TensorJournal
+from pipeline.store.tensors import read_tensors, write_tensors
 
 KIND = "image reference"
 KEPT_EVERY = 2**15  # images; 100 MB of 2048 features take 0.4 s to write, so many images half a minute of a GPU or more

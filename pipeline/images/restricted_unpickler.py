@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 _BUILDERS = {"_reconstruct", "_frombuffer", "scalar"}
 _MODULES = {f"numpy.{core}.{part}" for core in ("core", "_core") for part in ("multiarray", "numeric")}  # by version

@@ -12,25 +12,25 @@ from typing import Any
 
 import torch
 
-from pipeline.atomic import write_json
 from pipeline.config import Config, Corrector, Experiment, Run, Sampling, VelocityChoice
-from pipeline.data.tokens import TokenData
-from pipeline.dependencies import modules_named
-from pipeline.devices import check_gpus
-from pipeline.fingerprint import fingerprint
-from pipeline.flow.errors import KinoflowError
+from pipeline.config.plugins import METRICS, MODELS
+from pipeline.errors import KinoflowError
 from pipeline.images.decoding import Decoder
 from pipeline.images.feature_choice import ChosenFeatures
-from pipeline.journal import Journal
-from pipeline.metrics import frechet_distance
-from pipeline.metrics.subject import Subject
-from pipeline.models.saved import load_network
-from pipeline.plugins import METRICS, MODELS
-from pipeline.provenance import write_provenance
+from pipeline.images.metrics import frechet_distance
+from pipeline.networks.devices import check_gpus
+from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import blocks_of, draw_blocks
 from pipeline.sampling.samples import SampleSet
-from pipeline.seeds import derive_seed
+from pipeline.scoring.subject import Subject
 from pipeline.slices import search_slice
+from pipeline.store.atomic import write_json
+from pipeline.store.code import modules_named
+from pipeline.store.fingerprint import fingerprint
+from pipeline.store.journal import Journal
+from pipeline.store.provenance import write_provenance
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.token_data import TokenData
 
 METRIC = "frechet_distance"
 

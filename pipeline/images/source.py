@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.chosen import chosen
 from pipeline.config import Choice
+from pipeline.config.chosen import chosen
+from pipeline.config.plugins import IMAGE_SETS, files_needed
 from pipeline.images.imagedata import ImageData
-from pipeline.plugins import IMAGE_SETS, files_needed
 
 
 class ImageChoice(Choice):

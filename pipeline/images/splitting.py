@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from pipeline.data.tokens import SPLITS
 from pipeline.images.picture import ImageError
-from pipeline.seeds import derive_seed
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.token_data import SPLITS
 
 
 def rows_of_splits(

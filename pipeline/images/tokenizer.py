@@ -15,10 +15,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from pipeline.config import Strict, TokenizerNetwork
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.unit_values import from_unit, to_unit
 from pipeline.images.vqvae import VQVAE
-from pipeline.tensors import read_description, write_network
+from pipeline.store.tensors import read_description, write_network
 
 _KIND = "tokenizer"
 _AT_ONCE = 2**22  # pixels that are worked on together

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from pipeline.data.tokens import TokenData
 from pipeline.flow.vocabulary import NEVER_DATA
 from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
+from pipeline.tokens.token_data import TokenData
 
 _BEST = 100.0  # decibels of an image that comes back as it was
 

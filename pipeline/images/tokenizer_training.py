@@ -4,10 +4,9 @@ from pathlib import Path
 
 import torch
 
-from pipeline.atomic import write_json
 from pipeline.config import Config, Tokenizer
-from pipeline.fingerprint import fingerprint
-from pipeline.flow.errors import KinoflowError
+from pipeline.config.plugins import DATASETS
+from pipeline.errors import KinoflowError
 from pipeline.images.discriminator import new_discriminator
 from pipeline.images.imagedata import ImageData
 from pipeline.images.perceptual import Lpips
@@ -15,14 +14,15 @@ from pipeline.images.quantiser import processes
 from pipeline.images.tokenizer import Description, SavedTokenizer
 from pipeline.images.vqgan import VQGAN, TokenizerObjective
 from pipeline.images.vqvae import VQVAE, check_side
-from pipeline.plugins import DATASETS
-from pipeline.provenance import write_provenance
-from pipeline.seeds import derive_seed
-from pipeline.training.checkpoint import Checkpoints
+from pipeline.store.atomic import write_json
+from pipeline.store.fingerprint import fingerprint
+from pipeline.store.provenance import write_provenance
+from pipeline.store.seeds import derive_seed
+from pipeline.training.checkpoint import WITHOUT_EFFECT, Checkpoints
+from pipeline.training.history import write_history
 from pipeline.training.loop import fit
 from pipeline.training.processes import new_fabric
 from pipeline.training.tensorboard import TensorBoardLog
-from pipeline.training.train import WITHOUT_EFFECT, write_history
 
 
 def train_tokenizer(

@@ -11,21 +11,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.atomic import write_json
 from pipeline.config import Config, Training
-from pipeline.fingerprint import fingerprint
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.classifier import Classifier, Description, save_classifier
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.features.classifier import Options
 from pipeline.images.imagedata import ImageData, to_bytes, view
-from pipeline.metrics.intervals import rate
-from pipeline.provenance import write_provenance
-from pipeline.seeds import derive_seed
+from pipeline.scoring.intervals import rate
+from pipeline.store.atomic import write_json
+from pipeline.store.fingerprint import fingerprint
+from pipeline.store.provenance import write_provenance
+from pipeline.store.seeds import derive_seed
 from pipeline.training.checkpoint import Checkpoints
+from pipeline.training.history import write_history
 from pipeline.training.loop import fit
 from pipeline.training.processes import new_fabric
-from pipeline.training.train import write_history
 
 MODULE = "pipeline.images.train_classifier"
 _SPLITS = ("train", "validation")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.config import TokenizerNetwork
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.quantiser import Quantiser
 from pipeline.images.vqvae_blocks import Double, Halve, Head, ResidualBlock, flat, middle, unflat
 

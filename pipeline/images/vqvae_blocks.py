@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.models.attention import Attention
+from pipeline.networks.attention import Attention
 
 _GROUPS, _LEAST = 32, 4  # groups of features that are normalised together, and the least features of one
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.atomic import read_json, replacing
 from pipeline.config import Config
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.config.plugins import FIGURES
+from pipeline.errors import KinoflowError
 from pipeline.images.pictures import Pictures
-from pipeline.parquet import read_table
-from pipeline.plugins import FIGURES
-from pipeline.provenance import write_provenance
 from pipeline.report.exhibit import Exhibit
 from pipeline.sampling.samples import SampleSet
+from pipeline.store.atomic import read_json, replacing
+from pipeline.store.parquet import read_table
+from pipeline.store.provenance import write_provenance
+from pipeline.tokens.token_data import TokenData
 
 
 def make_figure(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import write_json
+from pipeline.store.atomic import write_json
 
 
 def write_numbers(target: Path, rows: Mapping[str, Mapping[str, Any]]) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import read_json, write_text
 from pipeline.config import REFERENCES, Config
-from pipeline.flow.errors import KinoflowError
-from pipeline.provenance import write_provenance
+from pipeline.errors import KinoflowError
 from pipeline.report.markdown import NOT_RUN, markdown_table
 from pipeline.report.numbers import write_numbers
-from pipeline.report.paper import rows_of_paper
+from pipeline.store.atomic import read_json, write_text
+from pipeline.store.paper import rows_of_paper
+from pipeline.store.provenance import write_provenance
 
 OURS, PAPER = "ours", "paper"
 ALIKE = ("tokens", "features")  # what figures are per, or by: only figures that have the same are compared

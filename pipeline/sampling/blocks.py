@@ -7,20 +7,20 @@ import torch
 from torch import Tensor
 
 from pipeline.config import Sampling
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.guidance import guided
 from pipeline.flow.posterior import Model
 from pipeline.flow.sampler import Clamp, sample
 from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES
-from pipeline.journal import Journal
-from pipeline.models.saved import SavedModel
-from pipeline.progress import Progress
+from pipeline.networks.saved import SavedModel
 from pipeline.sampling.autoregressive import OfClasses, sample_in_order
 from pipeline.sampling.layouts import draw_layouts
-from pipeline.seeds import derive_seed
-from pipeline.shards import part_of
+from pipeline.store.journal import Journal
+from pipeline.store.progress import Progress
+from pipeline.store.seeds import derive_seed
+from pipeline.store.shards import part_of
+from pipeline.tokens.token_data import TokenData
 
 OnStep = Callable[[Tensor, float], None]
 OnProgress = Callable[[int, int], None]

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import read_json
 from pipeline.config import Config, Corrector, Sampling, VelocityChoice
-from pipeline.data.tokens import TokenData
-from pipeline.dependencies import modules_named
-from pipeline.devices import check_gpus
-from pipeline.fingerprint import fingerprint
-from pipeline.flow.errors import KinoflowError
-from pipeline.journal import Journal
-from pipeline.models.saved import SavedModel, load_network
-from pipeline.plugins import MODELS
-from pipeline.provenance import gather_provenance, write_provenance
+from pipeline.config.plugins import MODELS
+from pipeline.errors import KinoflowError
+from pipeline.networks.devices import check_gpus
+from pipeline.networks.saved import SavedModel, load_network
 from pipeline.sampling.blocks import blocks_of, draw_blocks, labels_of
 from pipeline.sampling.samples import SampleSet, joined
-from pipeline.seeds import derive_seed
+from pipeline.store.atomic import read_json
+from pipeline.store.code import modules_named
+from pipeline.store.fingerprint import fingerprint
+from pipeline.store.journal import Journal
+from pipeline.store.provenance import gather_provenance, write_provenance
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.token_data import TokenData
 
 
 def sample_run(

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from pipeline.data.tokens import TokenData
+from pipeline.tokens.token_data import TokenData
 
 
 def draw_layouts(data: TokenData, count: int, generator: torch.Generator) -> Tensor:

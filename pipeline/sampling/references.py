@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from pipeline.config import Config
-from pipeline.data.tokens import TokenData
-from pipeline.plugins import DATASETS
-from pipeline.provenance import write_provenance
+from pipeline.config.plugins import DATASETS
 from pipeline.sampling.layouts import draw_layouts
 from pipeline.sampling.samples import SampleSet
-from pipeline.seeds import derive_seed
+from pipeline.store.provenance import write_provenance
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.token_data import TokenData
 
 
 def held_out(data: TokenData, count: int, generator: torch.Generator) -> Tensor:

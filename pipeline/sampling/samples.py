@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline.flow.errors import KinoflowError
-from pipeline.tensors import read_tensors, write_tensors
+from pipeline.errors import KinoflowError
+from pipeline.store.tensors import read_tensors, write_tensors
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from pipeline.config import Strict
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.text.tokenizer import END, Tokenizer, byte_characters
 
 GPT2_FILES = ("gpt2_vocabulary/encoder.json", "gpt2_vocabulary/vocab.bpe")

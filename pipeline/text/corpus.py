@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.chosen import chosen
 from pipeline.config import Choice
-from pipeline.plugins import CORPORA
+from pipeline.config.chosen import chosen
+from pipeline.config.plugins import CORPORA
 from pipeline.text.document import Document
 from pipeline.text.hub import HubOptions, hub_name
 

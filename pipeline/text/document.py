@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 
 class CorpusError(KinoflowError):

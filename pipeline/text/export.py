@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.atomic import write_text
-from pipeline.data.tokens import TokenData
-from pipeline.provenance import write_provenance
 from pipeline.sampling.samples import SampleSet
+from pipeline.store.atomic import write_text
+from pipeline.store.provenance import write_provenance
 from pipeline.text.tokenizer import tokenizer_of
+from pipeline.tokens.token_data import TokenData
 
 RULE = "-" * 100
 

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.atomic import write_json
-from pipeline.chosen import chosen
 from pipeline.config import Choice, Config
-from pipeline.flow.errors import KinoflowError
-from pipeline.plugins import JUDGES, METRICS
-from pipeline.provenance import file_hash, write_provenance
+from pipeline.config.chosen import chosen
+from pipeline.config.plugins import JUDGES, METRICS
+from pipeline.errors import KinoflowError
+from pipeline.store.atomic import write_json
+from pipeline.store.provenance import file_hash, write_provenance
 from pipeline.text.judges.missing import JudgeError
 
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
 
-    from pipeline.data.tokens import TokenData
     from pipeline.text.judges.likelihood import Judge
+    from pipeline.tokens.token_data import TokenData
 
 METRIC = "generative_perplexity"
 

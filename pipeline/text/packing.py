@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.atomic import write_json
-from pipeline.process import note_resumption
-from pipeline.progress import LINE_EVERY
+from pipeline.store.atomic import write_json
+from pipeline.store.process_record import note_resumption
+from pipeline.store.progress import LINE_EVERY
 from pipeline.text.document import CorpusError, Document
 from pipeline.text.tokenizer import PIECE, Tokenizer
 

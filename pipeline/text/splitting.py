@@ -6,7 +6,7 @@ and the group's number, so that it is known as soon as the document is read, and
 
 import torch
 
-from pipeline.seeds import derive_seed
+from pipeline.store.seeds import derive_seed
 
 
 class HeldOut:

@@ -11,8 +11,8 @@ import tokenizers
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
+from pipeline.tokens.token_data import TokenData
 
 END = "<|endoftext|>"
 MASK = "█"  # how tokens that are never data are shown

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pipeline.seeds import derive_seed
+from pipeline.store.seeds import derive_seed
 
 
 @dataclass(frozen=True)

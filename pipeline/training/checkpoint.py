@@ -13,9 +13,11 @@ from typing import Any
 
 import torch
 
-from pipeline.atomic import replacing
+from pipeline.store.atomic import replacing
 
 KEPT = 2
+# Keys of `training` without effect on the weights and the history after a given step.
+WITHOUT_EFFECT = {"steps", "checkpoint_every", "resources"}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Errors of training."""
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 
 class TrainingError(KinoflowError):

@@ -15,17 +15,17 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from pipeline.config import Training
-from pipeline.process import note_resumption
-from pipeline.progress import Progress
-from pipeline.seeds import derive_seed
+from pipeline.store.process_record import note_resumption
+from pipeline.store.progress import Progress
+from pipeline.store.seeds import derive_seed
 from pipeline.training.batches import Batches, LabelledRows
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.errors import Interrupted, TrainingError
+from pipeline.training.history import Row
 from pipeline.training.interruption import stop_requests
-from pipeline.training.objective import Objective
 from pipeline.training.optimiser import learning_rate, moving_average, new_optimiser
 
-Row = dict[str, float | None]
+Objective = Callable[[nn.Module, Tensor, torch.Generator], Tensor]  # (network, x1 [B, D], noise) -> losses [B, D]
 
 
 @dataclass(frozen=True)

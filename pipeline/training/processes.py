@@ -13,8 +13,8 @@ from lightning_fabric import Fabric
 from lightning_fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 
 from pipeline.config import Training
-from pipeline.devices import check_gpus
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
+from pipeline.networks.devices import check_gpus
 
 DAY = 24 * 60 * 60
 

@@ -1,30 +1,25 @@
 """The stage that trains one run: from tokens to weights, metrics and the history of the training."""
 
-import csv
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
-from pipeline.atomic import replacing, write_json
 from pipeline.config import Config, Training
-from pipeline.data.tokens import TokenData
-from pipeline.dependencies import modules_named
-from pipeline.fingerprint import fingerprint
-from pipeline.models.saved import Description, is_told_classes, new_network, save_network
-from pipeline.plugins import MODELS
-from pipeline.provenance import write_provenance
-from pipeline.seeds import derive_seed
+from pipeline.config.plugins import MODELS
+from pipeline.networks.objective import objective_of
+from pipeline.networks.saved import Description, is_told_classes, new_network, save_network
+from pipeline.store.atomic import write_json
+from pipeline.store.code import modules_named
+from pipeline.store.fingerprint import fingerprint
+from pipeline.store.provenance import write_provenance
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.token_data import TokenData
 from pipeline.training.batches import LabelledRows
-from pipeline.training.checkpoint import Checkpoints
-from pipeline.training.loop import Row, fit
-from pipeline.training.objective import objective_of
+from pipeline.training.checkpoint import WITHOUT_EFFECT, Checkpoints
+from pipeline.training.history import write_history
+from pipeline.training.loop import fit
 from pipeline.training.processes import new_fabric
 from pipeline.training.tensorboard import TensorBoardLog
-
-COLUMNS = ("step", "loss", "validation_loss", "learning_rate", "gradient_norm")
-# No effect on the weights and the history after a given step:
-WITHOUT_EFFECT = {"steps", "checkpoint_every", "resources"}
 
 
 def train_run(
@@ -85,11 +80,3 @@ def fingerprint_of(description: Description, training: Training, tokens: Path) -
     settings = description.model_dump(mode="json") | training.model_dump(mode="json", exclude=WITHOUT_EFFECT)
     modules = modules_named(description.path, description.loss)
     return fingerprint(settings, [tokens], "pipeline.training.train", MODELS.module(description.model.name), *modules)
-
-
-def write_history(path: Path, rows: Sequence[Row]) -> None:
-    """Write the history as CSV; what was not measured in a row stays empty."""
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS)
-        writer.writeheader()
-        writer.writerows(rows)

@@ -7,7 +7,7 @@ import yaml
 from project import ROOT, Project
 from tiny import TINY, TINY_LATENTS, TINY_MATERIALS, TINY_PIXELS, TINY_TEXT, write_rhymes, write_salts
 
-from pipeline.config_file import merge
+from pipeline.config.loading import merge
 
 SCALE = "cluster"
 INTERRUPTED_TRAINING = {"steps": 4000, "checkpoint_every": 100, "validate_every": 1000, "log_every": 500}

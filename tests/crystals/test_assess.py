@@ -17,9 +17,9 @@ from pipeline.crystals.describe import NOTHING
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import Hull, Point, elements_of
 from pipeline.crystals.table import rejected_row, row_of
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import sidecar_of
+from pipeline.errors import KinoflowError
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import sidecar_of
 
 ON_HULL = -2.0  # eV/atom at NaCl
 SALT, SODIUM = rock_salt(), caesium_chloride("Na", length=4.2, numbers=(11, 11))

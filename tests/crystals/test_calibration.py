@@ -17,8 +17,8 @@ from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import COMPUTED, DATA_SET, PUBLISHED, Hull, Point, elements_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, frame_of, rejected_row, row_of
-from pipeline.parquet import write_table
-from pipeline.provenance import sidecar_of
+from pipeline.store.parquet import write_table
+from pipeline.store.provenance import sidecar_of
 
 COLUMNS = CRYSTAL_COLUMNS | {"split": "str", "formation_energy": "float64", "energy_above_hull": "float64"}
 

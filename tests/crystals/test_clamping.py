@@ -7,7 +7,7 @@ from known_crystals import rock_salt
 from pipeline.crystals import tokens
 from pipeline.crystals.clamping import Template, batch, from_formula, from_structure
 from pipeline.crystals.tokens import atoms_of, encode, layout, vocabulary
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.paths import build_path
 from pipeline.flow.sampler import sample
 

@@ -17,8 +17,8 @@ from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of, frame_of, row_of
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import write_table
+from pipeline.errors import KinoflowError
+from pipeline.store.parquet import write_table
 
 SALT, SULPHIDE = cif_text(rock_salt()), cif_text(wurtzite())
 

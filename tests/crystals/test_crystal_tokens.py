@@ -11,8 +11,8 @@ from pipeline.crystals import tokens
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.elements import SYMBOLS, element_distances
 from pipeline.crystals.tokens import EncodingError, atoms_of, base_distances, decode, encode, layout, shuffle_atoms
+from pipeline.errors import KinoflowError
 from pipeline.flow.distances import TableDistance, check_distance
-from pipeline.flow.errors import KinoflowError
 
 
 def crystal_with(**changes: object) -> Crystal:

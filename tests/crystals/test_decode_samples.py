@@ -8,17 +8,17 @@ import pytest
 import torch
 from known_crystals import rock_salt, sites_of, wurtzite
 
-from pipeline.config_file import load_config
+from pipeline.config.loading import load_config
 from pipeline.crystals import tokens
 from pipeline.crystals.decode import decode_samples
 from pipeline.crystals.describe import describe_rows
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.table import crystals_of
 from pipeline.crystals.tokens import encode
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table
-from pipeline.provenance import sidecar_of
+from pipeline.errors import KinoflowError
 from pipeline.sampling.samples import SampleSet
+from pipeline.store.parquet import read_table
+from pipeline.store.provenance import sidecar_of
 
 Files = dict[str, Path]
 

@@ -16,10 +16,10 @@ from pipeline.crystals import workers
 from pipeline.crystals.describe import NOTHING, describe, describe_rows
 from pipeline.crystals.table import rejected_row, row_of
 from pipeline.crystals.workers import Outcome
-from pipeline.flow.errors import KinoflowError
-from pipeline.journal import Journal
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import sidecar_of
+from pipeline.errors import KinoflowError
+from pipeline.store.journal import Journal
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import sidecar_of
 
 NO_CELL = crystal("no such cell", 4, {(0, 0, 0): 11, (0.5, 0.5, 0.5): 17}, angles=[10, 20, 150])
 

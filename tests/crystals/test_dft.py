@@ -17,9 +17,9 @@ from pipeline.crystals.energies import elemental_energies
 from pipeline.crystals.hull import PUBLISHED, Hull, Point, elements_of
 from pipeline.crystals.relax import RELAXED_COLUMNS, lost
 from pipeline.crystals.table import frame_of, row_of
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import sidecar_of
+from pipeline.errors import KinoflowError
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import sidecar_of
 
 LITHIUM_IRON_PHOSPHATE = {
     (0.0, 0.0, 0.0): 3,

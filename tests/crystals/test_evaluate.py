@@ -11,14 +11,14 @@ import pytest
 from small_crystals import caesium_chloride, overlapping, rock_salt, table
 
 from pipeline.config import Config
-from pipeline.config_file import load_config
+from pipeline.config.loading import load_config
 from pipeline.crystals import evaluate as module
 from pipeline.crystals.describe import describe_rows
 from pipeline.crystals.evaluate import evaluate
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.hull import Hull, Point, elements_of
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import write_provenance
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import write_provenance
 
 GOOD = ("a_salt", "b_again", "c_metal")
 

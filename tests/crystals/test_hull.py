@@ -19,9 +19,9 @@ from small_crystals import caesium_chloride, rock_salt
 
 from pipeline.crystals.hull import DATA_SET, PUBLISHED, Hull, Point, build_hull, elements_of
 from pipeline.crystals.table import frame_of, rejected_row, row_of
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import write_table
-from pipeline.provenance import sidecar_of
+from pipeline.errors import KinoflowError
+from pipeline.store.parquet import write_table
+from pipeline.store.provenance import sidecar_of
 
 ROWS = {"id": "str", "reason": "str", "numbers": "list", "formation_energy": "float64", "energy_above_hull": "float64"}
 

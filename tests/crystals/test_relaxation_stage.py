@@ -19,11 +19,11 @@ from pipeline.config import Config
 from pipeline.crystals import relaxation
 from pipeline.crystals.relaxation import gather_relaxed
 from pipeline.crystals.table import rejected_row
-from pipeline.dependencies import files_of
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table, write_table
-from pipeline.provenance import sidecar_of
-from pipeline.shards import part_of
+from pipeline.errors import KinoflowError
+from pipeline.store.code import files_of
+from pipeline.store.parquet import read_table, write_table
+from pipeline.store.provenance import sidecar_of
+from pipeline.store.shards import part_of
 
 ROWS = 7  # of which one is no crystal, and the last is not to be relaxed
 
@@ -131,7 +131,7 @@ def test_a_journal_of_other_code_reference_energies_or_packages_is_not_used(
             (folder / name).write_text(files[name].read_text() + more)
             return list((files | {name: folder / name}).values())
 
-        monkeypatch.setattr("pipeline.fingerprint.files_of", edited)
+        monkeypatch.setattr("pipeline.store.fingerprint.files_of", edited)
     relax(configured(), folder)
     assert len(started(folder)) == 5
 

@@ -14,8 +14,8 @@ import worker_tasks
 
 from pipeline.crystals import workers
 from pipeline.crystals.workers import ONE_THREAD, Outcome, run_tasks, run_tasks_once
-from pipeline.flow.errors import KinoflowError
-from pipeline.journal import Journal
+from pipeline.errors import KinoflowError
+from pipeline.store.journal import Journal
 
 
 def outcomes(function: Callable[..., Any], items: list[Any], **options: Any) -> dict[int, Outcome[Any]]:

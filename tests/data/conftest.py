@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.data import address
-from pipeline.data.resource import Resource
+from pipeline.fetch import address
+from pipeline.fetch.resource import Resource
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,20 +15,20 @@ import torch
 from known_crystals import csv_of, rock_salt, wurtzite
 
 from pipeline.config import DataChoice
-from pipeline.config_file import load_config
+from pipeline.config.loading import load_config
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.dataset import split_at_random
 from pipeline.crystals.export import cif_text, write_extxyz
 from pipeline.crystals.table import row_of
 from pipeline.crystals.tokens import atoms_of, decode
-from pipeline.data.prepare import prepare_data
-from pipeline.data.tokens import SPLITS, TokenData
-from pipeline.dependencies import constant_of
-from pipeline.flow.errors import KinoflowError
+from pipeline.tokens.prepare import prepare_data
+from pipeline.tokens.token_data import SPLITS, TokenData
+from pipeline.store.code import constant_of
+from pipeline.errors import KinoflowError
 from pipeline.flow.paths import build_path
-from pipeline.parquet import read_table
-from pipeline.plugins import DATASETS
-from pipeline.provenance import sidecar_of
+from pipeline.store.parquet import read_table
+from pipeline.config.plugins import DATASETS
+from pipeline.store.provenance import sidecar_of
 
 NAMES = ["matbench_dielectric", "mp20", "mp20_part", "perov_5", "structures"]
 SALTS = [cif_text(rock_salt(side=4 + number / 10)) for number in range(10)]
@@ -36,7 +36,7 @@ LARGE = cif_text(rock_salt(side=60))
 
 
 def data_set(name: str) -> Any:
-    return importlib.import_module(f"pipeline.data.{name}")
+    return importlib.import_module(f"pipeline.crystals.datasets.{name}")
 
 
 def put(path: Path, texts: list[str], **columns: list[object]) -> None:
@@ -76,7 +76,7 @@ def test_every_data_set_of_crystals_has_what_the_stages_ask_for(name: str) -> No
     assert chosen.distances(options).shape == (vocabulary.size, vocabulary.size)
     build_path("metric", vocabulary, distances=chosen.distances(options))
     assert all(callable(getattr(chosen, part)) for part in ("read", "tokens_of", "shuffle"))
-    assert constant_of(f"pipeline.data.{name}", "FILES", ()) == getattr(chosen, "FILES", ())
+    assert constant_of(f"pipeline.crystals.datasets.{name}", "FILES", ()) == getattr(chosen, "FILES", ())
 
 
 def test_rows_and_tokens_of_the_given_splits(with_splits: Any, tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.data import fetch as fetch_module
-from pipeline.data.fetch import SOURCES, FetchError, fetch, fetch_by_name, find, list_resources
-from pipeline.data.resource import Embedded, Package, Resource
-from pipeline.data.verified import write_verified
-from pipeline.flow.errors import KinoflowError
+from pipeline.fetch import fetching as fetch_module
+from pipeline.fetch.fetching import SOURCES, FetchError, fetch, fetch_by_name, find, list_resources
+from pipeline.fetch.resource import Embedded, Package, Resource
+from pipeline.fetch.verified import write_verified
+from pipeline.errors import KinoflowError
 
 Make = Callable[..., Resource]
 CONTENT = b"what was asked for" * 100
@@ -222,7 +222,7 @@ def test_file_appears_under_its_name_only_when_complete(
         seen.append(Path(source).read_bytes())
         os.rename(source, destination)
 
-    monkeypatch.setattr("pipeline.atomic.os.replace", replace)
+    monkeypatch.setattr("pipeline.store.atomic.os.replace", replace)
     fetch(resource, tmp_path / "cache", mirror=mirror_with(tmp_path / "mirror"))
     assert seen == [CONTENT]
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 import pipeline
-from pipeline.data import address
-from pipeline.data.address import RETRIES
-from pipeline.data.fetch import FetchError, fetch
-from pipeline.data.resource import Resource
+from pipeline.fetch import address
+from pipeline.fetch.address import RETRIES
+from pipeline.fetch.fetching import FetchError, fetch
+from pipeline.fetch.resource import Resource
 
 Make = Callable[..., Resource]
 FileServer = Any  # the class is in conftest.py, which not every import mode of pytest lets a test import
@@ -63,8 +63,8 @@ def test_download_of_a_killed_process_is_resumed(server: FileServer, tmp_path: P
     server.gate = threading.Event()
     resource = make_resource(CONTENT, addresses=(server.address(),))
     script = (
-        "import sys; from pathlib import Path; from pipeline.data.fetch import fetch; "
-        "from pipeline.data.resource import Resource; "
+        "import sys; from pathlib import Path; from pipeline.fetch.fetching import fetch; "
+        "from pipeline.fetch.resource import Resource; "
         "fetch(Resource('group', 'file.bin', sys.argv[1], 'test', addresses=(sys.argv[2],)), Path(sys.argv[3]))"
     )
     root = Path(pipeline.__file__).parents[1]

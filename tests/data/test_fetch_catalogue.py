@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.data.catalogue import CATALOGUE
-from pipeline.data.fetch import fetch
-from pipeline.data.resource import Resource
+from pipeline.fetch.catalogue import CATALOGUE
+from pipeline.fetch.fetching import fetch
+from pipeline.fetch.resource import Resource
 
 ENTRIES = [pytest.param(resource, id=key) for key, resource in CATALOGUE.items()]
 SEEN = [pytest.param(resource, id=key) for key, resource in CATALOGUE.items() if resource.sha256 is not None]

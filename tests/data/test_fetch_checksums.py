@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import Fetching
-from pipeline.data.catalogue import CATALOGUE
-from pipeline.data.errors import FetchError
-from pipeline.data.fetch import fetch_by_name
+from pipeline.fetch.catalogue import CATALOGUE
+from pipeline.fetch.errors import FetchError
+from pipeline.fetch.fetching import fetch_by_name
 
 CONTENT = b"material_id,cif\n"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import pipeline
-from pipeline.data.fetch import fetch
-from pipeline.data.lock import exclusive
-from pipeline.data.resource import Resource
+from pipeline.fetch.fetching import fetch
+from pipeline.store.locks import exclusive
+from pipeline.fetch.resource import Resource
 
 Make = Callable[..., Resource]
 CONTENT = bytes(range(256)) * 1000
@@ -22,8 +22,8 @@ CONTENT = bytes(range(256)) * 1000
 SCRIPT = """
 import logging, sys
 from pathlib import Path
-from pipeline.data.fetch import fetch
-from pipeline.data.resource import Resource
+from pipeline.fetch.fetching import fetch
+from pipeline.fetch.resource import Resource
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 resource = Resource("group", "file.bin", sys.argv[1], "test", addresses=(sys.argv[2],))
 print(fetch(resource, Path(sys.argv[3]), progress=False))

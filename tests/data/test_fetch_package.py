@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.data import package as package_module
-from pipeline.data.fetch import FetchError, fetch
-from pipeline.data.package import PackageError, open_member
-from pipeline.data.resource import Package, Resource
+from pipeline.fetch import package as package_module
+from pipeline.fetch.fetching import FetchError, fetch
+from pipeline.fetch.package import PackageError, open_member
+from pipeline.fetch.resource import Package, Resource
 
 Make = Callable[..., Resource]
 CONTENT = b"weights" * 1000

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.data.markov import Options, entropy, prepare, stationary, transitions, vocabulary
+from pipeline.known.datasets.markov import Options, entropy, prepare, stationary, transitions, vocabulary
 
 TINY = Options(states=3, length=4, concentration=0.5, train=40000, validation=5, test=7)
 

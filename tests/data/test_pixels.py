@@ -7,12 +7,12 @@ import pytest
 import torch
 from small_images import CLASSES, LEVELS, SIDE, image_config, image_data
 
-from pipeline.data import codes
-from pipeline.data.pixels import Options, files, from_images, inputs, modules, vocabulary
-from pipeline.data.tokens import TokenData
+from pipeline.images.datasets import codes
+from pipeline.images.datasets.pixels import Options, files, from_images, inputs, modules, vocabulary
+from pipeline.tokens.token_data import TokenData
 from pipeline.images.imagedata import view
 from pipeline.images.prepare import prepare_images, prepare_pixels
-from pipeline.provenance import sidecar_of
+from pipeline.store.provenance import sidecar_of
 
 OPTIONS = Options.model_validate({"images": "digits"})
 
@@ -63,7 +63,7 @@ def test_the_files_and_the_module_of_the_images_are_known_beforehand() -> None:
 def test_the_stages_write_images_and_their_tokens_with_provenance(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pipeline.data.fetch import fetch_by_name
+    from pipeline.fetch.fetching import fetch_by_name
 
     fetch_by_name("digits", tmp_path / "cache", ("embedded",), None)
     config = image_config(tmp_path)

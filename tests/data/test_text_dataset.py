@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.config_problems import problems_of
-from pipeline.data.text import Options, files, inputs, prepare, vocabulary
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
-from pipeline.plugins import DATASETS
+from pipeline.config.problems import problems_of
+from pipeline.text.datasets.text import Options, files, inputs, prepare, vocabulary
+from pipeline.tokens.token_data import TokenData
+from pipeline.errors import KinoflowError
+from pipeline.config.plugins import DATASETS
 from pipeline.text.corpora import wikitext2
 from pipeline.text.tokenizer import tokenizer_of
 

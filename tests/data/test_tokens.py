@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.tokens.token_data import TokenData
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 
 TOKENS = torch.tensor([[0, 3, 4], [1, 2, 4]])

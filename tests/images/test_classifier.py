@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from pipeline.config import Config
-from pipeline.data.tokens import SPLITS
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.classifier import Classifier, Description, load_classifier, save_classifier
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.images.features.classifier import Options
 from pipeline.images.imagedata import Augmentation, ImageData
 from pipeline.images.reference import ImageReference, describe_reference
 from pipeline.images.train_classifier import ClassifierObjective, train_classifier
+from pipeline.tokens.token_data import SPLITS
 
 SMALL = {"name": "classifier", "width": 8, "features": 4, "steps": 30, "batch": 16, "learning_rate": 0.01}
 RUN = {"path": {"name": "mask"}, "loss": "cross_entropy"}

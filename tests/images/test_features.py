@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.efficientnet_lite import EfficientNetLite0, SameConvolution
 from pipeline.images.extractor import FeatureExtractor, resized
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice

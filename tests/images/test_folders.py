@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from pipeline.data.tokens import SPLITS
 from pipeline.images.imagedata import ImageData
 from pipeline.images.picture import ImageError
 from pipeline.images.sources import folder, imagenet
+from pipeline.tokens.token_data import SPLITS
 
 
 def noise(*shape: int, seed: int = 0) -> NDArray[np.uint8]:

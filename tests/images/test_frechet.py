@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import linalg
 from torch import Tensor
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.frechet import Statistics, frechet_distance, frechet_error, statistics_of
 
 

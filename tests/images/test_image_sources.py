@@ -14,11 +14,11 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from pipeline.data.catalogue import CATALOGUE
-from pipeline.data.tokens import SPLITS
+from pipeline.config.plugins import IMAGE_SETS, files_needed
+from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.images.picture import ImageError
 from pipeline.images.sources import cifar10, digits, mnist
-from pipeline.plugins import IMAGE_SETS, files_needed
+from pipeline.tokens.token_data import SPLITS
 
 
 def noise(*shape: int, seed: int = 0) -> NDArray[np.uint8]:

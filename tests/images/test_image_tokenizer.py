@@ -7,11 +7,11 @@ import torch
 from small_tokenizer import config, stripes, tokenizer
 from torch import Tensor
 
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.encoding import encode_images, encoded, first_of_equals, perplexity
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.images.tokenizer_report import live_codes, psnr, tokenizer_report
+from pipeline.tokens.token_data import TokenData
 
 
 def codebook(codes: int) -> Tensor:

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.data.tokens import SPLITS
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.imagedata import VIEWS, ImageData, central, to_bytes, view
 from pipeline.images.picture import ImageError
 from pipeline.images.stack import Stack
-from pipeline.tensors import read_tensors, write_tensors
+from pipeline.store.tensors import read_tensors, write_tensors
+from pipeline.tokens.token_data import SPLITS
 
 
 def images(count: int, side: int = 6, channels: int = 3) -> Tensor:

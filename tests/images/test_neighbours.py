@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images import neighbours
 from pipeline.images.neighbours import neighbour_scores, radii
 

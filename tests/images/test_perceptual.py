@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from pipeline.config import TokenizerLoss
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.perceptual import Lpips
 from pipeline.images.restricted_unpickler import PickleError, read_arrays
 

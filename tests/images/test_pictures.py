@@ -8,8 +8,7 @@ import torch
 from small_images import CLASSES, LEVELS, SIDE, image_config, image_data, token_data
 from torch.nn import functional
 
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images import decoding
 from pipeline.images.decoding import Decoder, make_pictures, shown_grid
 from pipeline.images.encoding import encoded
@@ -21,6 +20,7 @@ from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.images.tokenizer_report import live_codes
 from pipeline.sampling.references import draw_reference
 from pipeline.sampling.samples import SampleSet
+from pipeline.tokens.token_data import TokenData
 
 DATA = token_data()
 

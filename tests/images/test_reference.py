@@ -10,12 +10,12 @@ from stopping_network import Network, same
 from torch import Tensor
 
 from pipeline.config import Config
-from pipeline.data.tokens import SPLITS
 from pipeline.images import frechet, reference
 from pipeline.images.imagedata import ImageData
 from pipeline.images.reference import ImageReference, describe_reference
-from pipeline.tensor_journal import KIND
-from pipeline.tensors import read_tensors
+from pipeline.store.tensor_journal import KIND
+from pipeline.store.tensors import read_tensors
+from pipeline.tokens.token_data import SPLITS
 
 IMAGES, VIEWS, BATCH = 40, 10, 7
 BATCHES = VIEWS * 6  # 40 images of a view are five batches of 7, and one of 5

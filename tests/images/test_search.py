@@ -11,7 +11,7 @@ import torch
 from small_images import image_config, token_data, write_model
 
 from pipeline.config import Config
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images import search as stage
 from pipeline.images.search import candidates_of, search
 from pipeline.sampling import generate

@@ -14,12 +14,12 @@ from lightning_fabric import Fabric
 from small_tokenizer import config, settings, stripes, train
 from torch import Tensor, nn
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer import SavedTokenizer
 from pipeline.images.tokenizer_training import describe, fingerprint_of, train_tokenizer
 from pipeline.images.vqgan import TokenizerObjective
-from pipeline.provenance import sidecar_of
+from pipeline.store.provenance import sidecar_of
 from pipeline.training.errors import Interrupted
 
 

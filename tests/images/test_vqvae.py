@@ -6,7 +6,7 @@ import torch
 from small_tokenizer import NETWORK, settings
 
 from pipeline.config import TokenizerLoss, TokenizerNetwork
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.images.discriminator import new_discriminator
 from pipeline.images.quantiser import Quantiser
 from pipeline.images.unit_values import from_unit, to_unit

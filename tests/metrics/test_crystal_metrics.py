@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from pipeline.crystals.evidence import CrystalEvidence
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.crystals.metrics import crystal_coverage, crystal_distributions, crystal_stability, crystal_validity
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.metrics import crystal_coverage, crystal_distributions, crystal_stability, crystal_validity
-from pipeline.metrics.intervals import rate
-from pipeline.metrics.subject import Subject
 from pipeline.sampling.samples import SampleSet
+from pipeline.scoring.intervals import rate
+from pipeline.scoring.subject import Subject
+from pipeline.tokens.token_data import TokenData
 
 METRICS = (crystal_coverage, crystal_distributions, crystal_stability, crystal_validity)
 

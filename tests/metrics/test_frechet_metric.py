@@ -9,21 +9,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.config_problems import problems_of
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.config.problems import problems_of
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.classifier import Classifier, Description, save_classifier
 from pipeline.images.extractor import FeatureExtractor
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.images.features import classifier
 from pipeline.images.frechet import Statistics, frechet_distance
+from pipeline.images.metrics import frechet_distance as metric
+from pipeline.images.metrics.frechet_distance import Options, classifier_of, conditions, files, inputs, modules, score
 from pipeline.images.reference import ImageReference
-from pipeline.metrics import frechet_distance as metric
-from pipeline.metrics.frechet_distance import Options, classifier_of, conditions, files, inputs, modules, score
-from pipeline.metrics.subject import Subject
-from pipeline.provenance import file_hash
 from pipeline.sampling.samples import SampleSet
+from pipeline.scoring.subject import Subject
+from pipeline.store.provenance import file_hash
+from pipeline.tokens.token_data import TokenData
 
 CHOICE = {"name": "classifier", "width": 8, "features": 3, "steps": 1}
 LABEL = "own classifier (3 features, 1 steps)"
@@ -195,7 +195,7 @@ def test_what_is_missing_is_an_error_that_says_so(weights: Path, reference: Path
     ],
 )
 def test_the_features_say_what_they_need(features: Any, needed: list[str], given: list[Path], trained: bool) -> None:
-    from pipeline.data.catalogue import CATALOGUE
+    from pipeline.fetch.catalogue import CATALOGUE
 
     chosen = options(features=features)
     assert (files(chosen), inputs(chosen), classifier_of(chosen)) == (needed, given, trained)

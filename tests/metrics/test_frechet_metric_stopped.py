@@ -10,18 +10,18 @@ from small_images import image_config
 from stopping_network import Network, same
 from torch import Tensor
 
-from pipeline.data.tokens import TokenData
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.images.frechet import Statistics
+from pipeline.images.metrics import frechet_distance as metric
+from pipeline.images.metrics.frechet_distance import Options, score
 from pipeline.images.pictures import Pictures
 from pipeline.images.reference import ImageReference
-from pipeline.metrics import frechet_distance as metric
-from pipeline.metrics.frechet_distance import Options, score
-from pipeline.metrics.score import score_samples
-from pipeline.metrics.subject import Subject
 from pipeline.sampling.samples import SampleSet
-from pipeline.tensor_journal import TensorJournal
+from pipeline.scoring.score import score_samples
+from pipeline.scoring.subject import Subject
+from pipeline.store.tensor_journal import TensorJournal
+from pipeline.tokens.token_data import TokenData
 
 COUNT, BATCH, PIXELS = 70, 6, 4 * 4
 DATA = TokenData(*([torch.zeros(2, PIXELS, dtype=torch.int64)] * 3), Vocabulary.single(256), {"name": "pixels"})

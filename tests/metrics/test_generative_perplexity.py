@@ -11,16 +11,16 @@ import pytest
 import torch
 
 from pipeline.config import ModelChoice
-from pipeline.config_problems import problems_of
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.config.problems import problems_of
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.metrics import generative_perplexity
-from pipeline.metrics.generative_perplexity import Options, conditions, files, perplexity, run_of, score
-from pipeline.metrics.subject import Subject
-from pipeline.models.saved import Description, load_network, new_network, save_network
+from pipeline.networks.saved import Description, load_network, new_network, save_network
 from pipeline.sampling.samples import SampleSet
+from pipeline.scoring.subject import Subject
 from pipeline.text.byte_pairs import single_bytes
+from pipeline.text.metrics import generative_perplexity
+from pipeline.text.metrics.generative_perplexity import Options, conditions, files, perplexity, run_of, score
+from pipeline.tokens.token_data import TokenData
 
 MASK = 257
 SAMPLES = torch.tensor([list(b"to be or"), list(b"not to b"), list(b"aaaaaaaa")])

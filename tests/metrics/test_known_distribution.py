@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from pipeline.config import LossChoice, ModelChoice, PathChoice
-from pipeline.data.checkerboard import Options, prepare, probabilities
 from pipeline.flow.paths import build_path
 from pipeline.flow.posterior import ExactPosterior
-from pipeline.metrics import known_distribution, likelihood_bound
-from pipeline.metrics.subject import Subject
-from pipeline.models.saved import Description, SavedModel
+from pipeline.known.datasets.checkerboard import Options, prepare, probabilities
+from pipeline.known.metrics import known_distribution
+from pipeline.networks.saved import Description, SavedModel
 from pipeline.sampling.samples import SampleSet
+from pipeline.scoring.metrics import likelihood_bound
+from pipeline.scoring.subject import Subject
 
 BOARD = Options(levels=4, squares=2, train=10, validation=10, test=400)
 DATA = prepare(BOARD, seed=0, cache=Path("unused"))

@@ -9,17 +9,17 @@ import torch
 from torch import Tensor
 
 from pipeline.config import LossChoice, ModelChoice, PathChoice
-from pipeline.data.tokens import TokenData
 from pipeline.flow.paths import build_path
 from pipeline.flow.posterior import ExactPosterior
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.journal import Journal
-from pipeline.metrics.perplexity import Options, conditions, score
-from pipeline.metrics.score import score_subject
-from pipeline.metrics.subject import Subject
-from pipeline.models import text_autoregressive
-from pipeline.models.saved import Description, SavedModel
+from pipeline.networks.saved import Description, SavedModel
 from pipeline.sampling.samples import SampleSet
+from pipeline.scoring.score import score_subject
+from pipeline.scoring.subject import Subject
+from pipeline.store.journal import Journal
+from pipeline.text.metrics.perplexity import Options, conditions, score
+from pipeline.text.networks import text_autoregressive
+from pipeline.tokens.token_data import TokenData
 
 VOCABULARY = Vocabulary.single(3, specials=1)
 SEQUENCES = torch.tensor([[0, 0], [1, 2], [2, 1], [2, 2]])

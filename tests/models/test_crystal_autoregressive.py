@@ -8,11 +8,11 @@ from random_crystals import ROUNDING, VOCABULARY, parameters_of, random_crystals
 from torch import Tensor
 from torch.nn import functional
 
+from pipeline.crystals.networks import crystal_autoregressive
+from pipeline.crystals.networks.crystal_autoregressive import Options, build
 from pipeline.crystals.tokens import BEGIN, CELL, FIRST_ELEMENT, MASK, PAD, PER_ATOM, length_of
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models import crystal_autoregressive
-from pipeline.models.crystal_autoregressive import Options, build
 
 SMALL = Options(width=32, depth=2, heads=4, dropout=0.0)
 ATOMS = (5, 1, 3, 4)

@@ -9,10 +9,10 @@ from random_crystals import ROUNDING, VOCABULARY, parameters_of, random_crystals
 from torch import Tensor
 from torch.nn import functional
 
+from pipeline.crystals.networks.crystal_dit import CONDITION_RATIO, Options, build
 from pipeline.crystals.tokens import CELL, MASK, PAD, PER_ATOM, length_of
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models.crystal_dit import CONDITION_RATIO, Options, build
 
 SMALL = Options(width=32, depth=2, heads=4, dropout=0.0)
 ATOMS = (5, 1, 3, 4)

@@ -9,10 +9,10 @@ from random_crystals import ROUNDING, parameters_of, without_gradient
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models import image_autoregressive
-from pipeline.models.image_autoregressive import Options, build
+from pipeline.images.networks import image_autoregressive
+from pipeline.images.networks.image_autoregressive import Options, build
 from pipeline.sampling.autoregressive import sample_in_order
 
 VOCABULARY = Vocabulary.single(10, specials=1)

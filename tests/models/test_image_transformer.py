@@ -10,11 +10,11 @@ from random_crystals import parameters_of, without_gradient
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models.image_transformer import Options, build
-from pipeline.models.llama import DEVIATION, GatedPerceptron
-from pipeline.models.rotary import GridRotary, angles_of
+from pipeline.images.networks.image_transformer import Options, build
+from pipeline.images.networks.llama import DEVIATION, GatedPerceptron
+from pipeline.networks.rotary import GridRotary, angles_of
 
 VOCABULARY = Vocabulary.single(10, specials=1)
 GRID = (3, 4, 1)

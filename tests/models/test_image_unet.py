@@ -10,10 +10,10 @@ from random_crystals import parameters_of, without_gradient
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.config.plugins import MODELS
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models.image_unet import Options, build
-from pipeline.plugins import MODELS
+from pipeline.images.networks.image_unet import Options, build
 
 VOCABULARY = Vocabulary.single(6, specials=1)
 GRID = (4, 8, 3)

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.flow.errors import KinoflowError
-from pipeline.models.rotary import Rotary, Rotation, angles_of
+from pipeline.errors import KinoflowError
+from pipeline.networks.rotary import Rotary, Rotation, angles_of
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

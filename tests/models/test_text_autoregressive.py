@@ -11,12 +11,12 @@ from safetensors.torch import load_model
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models import text_autoregressive
-from pipeline.models.text_autoregressive import Options, build
 from pipeline.sampling.autoregressive import sample_in_order
-from pipeline.tensors import write_network
+from pipeline.store.tensors import write_network
+from pipeline.text.networks import text_autoregressive
+from pipeline.text.networks.text_autoregressive import Options, build
 
 VOCABULARY = Vocabulary.single(10, specials=1)
 LENGTH = 12

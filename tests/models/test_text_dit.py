@@ -12,9 +12,9 @@ from safetensors.torch import load_model, save_model
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models.text_dit import Options, build
+from pipeline.text.networks.text_dit import Options, build
 
 VOCABULARY = Vocabulary.single(10, specials=1)
 LENGTH = 12

@@ -5,8 +5,8 @@ import torch
 from random_crystals import stirred
 from torch import Tensor
 
-from pipeline.models.attention import Attention, KeyValueCache, Sight
-from pipeline.models.transformer import (
+from pipeline.networks.attention import Attention, KeyValueCache, Sight
+from pipeline.networks.transformer import (
     Blocks,
     Head,
     TimeEmbedding,

@@ -13,10 +13,10 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.discriminator import new_discriminator
 from pipeline.images.vqgan import VQGAN
 from pipeline.images.vqvae import VQVAE
-from pipeline.models.saved import new_network
-from pipeline.plan.counting import count_network, flops_of, is_autoregressive
-from pipeline.plan.shapes import Images, Shape
-from pipeline.plan.tokenizers import count_lpips, count_tokenizer
+from pipeline.inspect.plan.counting import count_network, flops_of, is_autoregressive
+from pipeline.inspect.plan.shapes import Images, Shape
+from pipeline.inspect.plan.tokenizers import count_lpips, count_tokenizer
+from pipeline.networks.saved import new_network
 
 ROWS = {"train": 8, "validation": 8, "test": 8}
 TEXT = Shape(Vocabulary.single(50, specials=1), 64, ROWS)

@@ -9,15 +9,15 @@ import yaml
 from tiny import TINY, TINY_LATENTS, TINY_PIXELS, TINY_TEXT
 
 from pipeline.config import Config
-from pipeline.config_file import load_config, merge
-from pipeline.data.prepare import prepare_data
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
-from pipeline.plan.estimate import Estimate
-from pipeline.plan.finished import finished_trainings
-from pipeline.plan.gpus import GPUS
-from pipeline.plan.shapes import shape_of
-from pipeline.plan.sheet import Sheet, sheet_of
+from pipeline.config.loading import load_config, merge
+from pipeline.errors import KinoflowError
+from pipeline.inspect.plan.estimate import Estimate
+from pipeline.inspect.plan.finished import finished_trainings
+from pipeline.inspect.plan.gpus import GPUS
+from pipeline.inspect.plan.shapes import shape_of
+from pipeline.inspect.plan.sheet import Sheet, sheet_of
+from pipeline.tokens.prepare import prepare_data
+from pipeline.tokens.token_data import TokenData
 from pipeline.training.train import train_run
 
 ROOT = Path(__file__).parents[2]
@@ -180,7 +180,7 @@ def test_bfloat16_takes_the_peak_of_the_gpu_that_has_it(tmp_path: Path) -> None:
 
 
 def test_a_data_set_that_does_not_tell_its_length_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("pipeline.data.checkerboard.length")
+    monkeypatch.delattr("pipeline.known.datasets.checkerboard.length")
     with pytest.raises(KinoflowError, match=r"pipeline/data/checkerboard\.py does not say .* add length\(options\)"):
         sheet_of(configured(tmp_path, {}))
 

@@ -14,11 +14,11 @@ from tiny import TINY, TINY_MATERIALS, TINY_PIXELS, TINY_TEXT
 
 from pipeline.cli import main
 from pipeline.config import Config
-from pipeline.config_file import merge, with_complete_runs
-from pipeline.preflight.check import preflight
-from pipeline.preflight.disk import disk_need, planned_need
-from pipeline.preflight.findings import Findings
-from pipeline.preflight.machine import check_packages
+from pipeline.config.loading import merge, with_complete_runs
+from pipeline.inspect.preflight.check import preflight
+from pipeline.inspect.preflight.disk import disk_need, planned_need
+from pipeline.inspect.preflight.findings import Findings
+from pipeline.inspect.preflight.machine import check_packages
 
 BOARD = TINY["experiments"]["checkerboard"]
 
@@ -28,8 +28,8 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of its own, without a mirror and with space."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KINOFLOW_MIRROR", raising=False)
-    monkeypatch.setattr("pipeline.preflight.disk.RESULTS_MINIMUM", 1000)
-    monkeypatch.setattr("pipeline.preflight.check.check_packages", Findings)
+    monkeypatch.setattr("pipeline.inspect.preflight.disk.RESULTS_MINIMUM", 1000)
+    monkeypatch.setattr("pipeline.inspect.preflight.check.check_packages", Findings)
 
 
 def config(experiments: dict[str, Any], **rest: Any) -> Config:
@@ -142,7 +142,7 @@ def test_a_read_only_directory_is_named_and_a_full_cache_may_be_one(tmp_path: Pa
 
 
 def test_too_little_space_is_named_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.preflight.disk.RESULTS_MINIMUM", 10**18)
+    monkeypatch.setattr("pipeline.inspect.preflight.disk.RESULTS_MINIMUM", 10**18)
     [problem] = problems({"board": BOARD})
     assert problem.startswith("results (results) and data.cache (data/cache): ")
     assert "at least 1000000000000 MB are needed" in problem

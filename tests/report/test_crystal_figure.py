@@ -14,14 +14,14 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.energy_strips import FARTHEST, swarm
+from pipeline.crystals.figures.crystals import Options, draw, formula_text
 from pipeline.crystals.table import rejected_row, row_of
 from pipeline.crystals.tokens import BEGIN, FIRST_ANGLE, encode, vocabulary
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
-from pipeline.report.energy_strips import FARTHEST, swarm
+from pipeline.errors import KinoflowError
 from pipeline.report.exhibit import Exhibit
-from pipeline.report.figures.crystals import Options, draw, formula_text
 from pipeline.sampling.samples import SampleSet
+from pipeline.tokens.token_data import TokenData
 
 NAN = float("nan")
 NAMES = [

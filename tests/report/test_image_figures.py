@@ -13,22 +13,22 @@ import torch
 from small_images import CLASSES, LEVELS, SIDE, image_config, image_data, token_data
 from torch import Tensor
 
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
-from pipeline.images import tokenizer_report
+from pipeline.images import conditional_path, tokenizer_report
+from pipeline.images import tokenizer_table as tokenizer
+from pipeline.images.conditional_path import MASKED, TIMES, examples, make_path_figure, painted
 from pipeline.images.decoding import Decoder
 from pipeline.images.extractor import FeatureExtractor
+from pipeline.images.figures.images import Options, draw
 from pipeline.images.frechet import Statistics
 from pipeline.images.grids import grid_of, read_pictures
 from pipeline.images.imagedata import to_bytes
 from pipeline.images.pictures import Pictures
 from pipeline.images.reference import ImageReference
-from pipeline.report import conditional_path, tokenizer
-from pipeline.report.conditional_path import MASKED, TIMES, examples, make_path_figure, painted
 from pipeline.report.exhibit import Exhibit
-from pipeline.report.figures.images import Options, draw
 from pipeline.sampling.samples import SampleSet
+from pipeline.tokens.token_data import TokenData
 
 DATA = token_data()
 LABELS = torch.arange(9) % CLASSES

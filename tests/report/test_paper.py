@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config_file import load_config
-from pipeline.config_problems import ConfigError
-from pipeline.report.paper import rows_of_paper
+from pipeline.config.loading import load_config
+from pipeline.config.problems import ConfigError
 from pipeline.report.tables import make_table
+from pipeline.store.paper import rows_of_paper
 
 LABEL = "tab:material_generation"
 

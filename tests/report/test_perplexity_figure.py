@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.report.exhibit import Exhibit
-from pipeline.report.figures.perplexities import Options, Point, draw, pareto_front, points_of
 from pipeline.sampling.samples import SampleSet
+from pipeline.text.figures.perplexities import Options, Point, draw, pareto_front, points_of
+from pipeline.tokens.token_data import TokenData
 
 TOKENS = torch.zeros(2, 3, dtype=torch.int64)
 DATA = TokenData(TOKENS, TOKENS, TOKENS, Vocabulary.single(2, specials=1), {})

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from small_images import image_config
 
-from pipeline.report.paper import rows_of_paper
-from pipeline.report.sweeps import lines_of, make_sweep_table, named, papers_lines, pivot, points_of
+from pipeline.images.sweeps import lines_of, make_sweep_table, named, papers_lines, pivot, points_of
+from pipeline.store.paper import rows_of_paper
 
 DISTANCE = "frechet_distance"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config_file import load_config
+from pipeline.config.loading import load_config
 from pipeline.report.tables import make_table
 
 

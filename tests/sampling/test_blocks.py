@@ -8,16 +8,16 @@ import pytest
 import torch
 
 from pipeline.config import Config
-from pipeline.config_file import load_config, parse_setting
-from pipeline.data.prepare import prepare_data
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
-from pipeline.models.saved import Description, new_network, save_network
-from pipeline.provenance import sidecar_of
+from pipeline.config.loading import load_config, parse_setting
+from pipeline.errors import KinoflowError
+from pipeline.networks.saved import Description, new_network, save_network
 from pipeline.sampling.blocks import FrameRecorder, blocks_of, draw_tokens
 from pipeline.sampling.generate import gather_shards, sample_run
 from pipeline.sampling.references import draw_reference
 from pipeline.sampling.samples import SampleSet
+from pipeline.store.provenance import sidecar_of
+from pipeline.tokens.prepare import prepare_data
+from pipeline.tokens.token_data import TokenData
 
 Configured = Callable[..., Config]
 

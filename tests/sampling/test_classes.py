@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pipeline.config import Config, Sampling
 from pipeline.flow.sampler import sample
-from pipeline.models.saved import SavedModel
+from pipeline.networks.saved import SavedModel
 from pipeline.sampling.autoregressive import OfClasses
 from pipeline.sampling.blocks import draw_blocks, draw_tokens, labels_of
 from pipeline.sampling.generate import gather_shards, sample_run

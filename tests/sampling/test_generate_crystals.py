@@ -13,12 +13,12 @@ from known_crystals import rock_salt
 from tiny import TINY, TINY_MATERIALS, write_salts
 
 from pipeline.config import Config
-from pipeline.config_file import load_config, merge
+from pipeline.config.loading import load_config, merge
 from pipeline.crystals.export import cif_text
-from pipeline.data.prepare import prepare_data
-from pipeline.flow.errors import KinoflowError
-from pipeline.parquet import read_table
-from pipeline.sampling.crystals import generate_crystals
+from pipeline.crystals.generation import generate_crystals
+from pipeline.errors import KinoflowError
+from pipeline.store.parquet import read_table
+from pipeline.tokens.prepare import prepare_data
 from pipeline.training.train import train_run
 
 Generate = Callable[..., pd.DataFrame]

@@ -6,15 +6,15 @@ import torch
 from torch import Tensor
 
 from pipeline.config import Sampling
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.paths import example_path
 from pipeline.flow.sampler import Clamp
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models import text_autoregressive
-from pipeline.models.saved import SavedModel
+from pipeline.networks.saved import SavedModel
 from pipeline.sampling.blocks import draw_around
-from pipeline.sampling.texts import template
+from pipeline.text.generation import template
+from pipeline.text.networks import text_autoregressive
+from pipeline.tokens.token_data import TokenData
 
 LENGTH = 12
 VOCABULARY = Vocabulary.single(20, specials=1)

@@ -3,12 +3,12 @@
 import torch
 from torch import Tensor
 
-from pipeline.data.tokens import TokenData
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.networks.objective import NextTokenObjective
 from pipeline.sampling.autoregressive import sample_in_order
 from pipeline.sampling.layouts import draw_layouts
 from pipeline.sampling.references import independent_columns
-from pipeline.training.objective import NextTokenObjective
+from pipeline.tokens.token_data import TokenData
 
 # Letters 0 to 2, digits 3 and 4, a mask, and a pad.
 VOCABULARY = Vocabulary([0, 0, 0, 1, 1, -1, 2])

@@ -5,14 +5,14 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.config import LossChoice, ModelChoice, PathChoice, Sampling
-from pipeline.data.tokens import TokenData
 from pipeline.flow import chunks
 from pipeline.flow.paths import build_path
 from pipeline.flow.posterior import ExactPosterior, constrain
 from pipeline.flow.score import log_scores, posterior_to_score
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models.saved import Description, SavedModel
+from pipeline.networks.saved import Description, SavedModel
 from pipeline.sampling.blocks import draw_blocks
+from pipeline.tokens.token_data import TokenData
 
 VOCABULARY = Vocabulary.single(3, specials=1)
 SEQUENCES = torch.tensor([[0, 0], [1, 2], [2, 1], [2, 2]])

@@ -10,8 +10,8 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
-from pipeline.data.catalogue import CATALOGUE
-from pipeline.plugins import CORPORA
+from pipeline.config.plugins import CORPORA
+from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.text.corpora import files, lambada, ptb, sotu
 from pipeline.text.document import CorpusError
 

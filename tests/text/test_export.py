@@ -5,12 +5,12 @@ from pathlib import Path
 
 import torch
 
-from pipeline.data.tokens import TokenData
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.provenance import file_hash, sidecar_of
 from pipeline.sampling.samples import SampleSet
+from pipeline.store.provenance import file_hash, sidecar_of
 from pipeline.text.byte_pairs import single_bytes
 from pipeline.text.export import export_texts
+from pipeline.tokens.token_data import TokenData
 
 
 def test_samples_that_came_without_their_provenance_can_be_read_and_are_named_as_the_origin(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tiny_gguf import write_gguf
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.text.judges.gguf_llama import read_llama
 
 

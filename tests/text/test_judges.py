@@ -12,14 +12,14 @@ from tiny_gguf import write_gguf
 from tiny_language_model import LETTERS, save_language_model
 
 from pipeline.config import ModelChoice, PathChoice
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.models.saved import Description, load_network, new_network, save_network
+from pipeline.networks.saved import Description, load_network, new_network, save_network
 from pipeline.text.byte_pairs import single_bytes
 from pipeline.text.judge import ChosenJudge, JudgeChoice
 from pipeline.text.judges import likelihood
 from pipeline.text.judges.likelihood import Judge
+from pipeline.tokens.token_data import TokenData
 
 CPU = torch.device("cpu")
 WAYS = ("{name: transformers, model: /path", "{name: smollm2}", "{name: run, run: ar}")

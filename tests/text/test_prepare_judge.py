@@ -8,9 +8,9 @@ import pytest
 from tiny_language_model import save_language_model
 
 from pipeline.config import Config
-from pipeline.config_file import merge
-from pipeline.flow.errors import KinoflowError
-from pipeline.provenance import file_hash
+from pipeline.config.loading import merge
+from pipeline.errors import KinoflowError
+from pipeline.store.provenance import file_hash
 from pipeline.text.judge import prepare_judge
 
 EXPERIMENT: dict[str, Any] = {

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import ByteLevel
 
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.text import tokenizer as tokenizer_module
 from pipeline.text.byte_pairs import GPT2_FILES, GPT2_SIZE, TokenizerChoice, build_tokenizer, gpt2, learnt, single_bytes
 from pipeline.text.tokenizer import END, Tokenizer, byte_characters, tokenizer_of
+from pipeline.tokens.token_data import TokenData
 
 TEXTS = [
     f"The {noun}s of the {noun} are {number} times as many.\n" for number, noun in enumerate(("cat", "dog", "cow"))

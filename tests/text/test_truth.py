@@ -14,16 +14,16 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.config import ModelChoice, PathChoice, Training
-from pipeline.data import markov
-from pipeline.data.tokens import TokenData
 from pipeline.flow.likelihood import evaluate_bound
 from pipeline.flow.losses import LOSSES
 from pipeline.flow.paths.base import Path as ProbabilityPath
-from pipeline.models.saved import new_network, path_for
-from pipeline.seeds import derive_seed
+from pipeline.known.datasets import markov
+from pipeline.networks.objective import FlowObjective, NextTokenObjective, Objective
+from pipeline.networks.saved import new_network, path_for
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.token_data import TokenData
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import fit
-from pipeline.training.objective import FlowObjective, NextTokenObjective, Objective
 from pipeline.training.processes import new_fabric
 
 SEED = 0

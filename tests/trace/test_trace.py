@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from pipeline.cli import main
-from pipeline.flow.errors import KinoflowError
-from pipeline.provenance import sidecar_of, write_provenance
-from pipeline.trace.graph import CHANGED, FETCHED, MISSING, UNRECORDED, trace_artefact
-from pipeline.trace.show import as_json, as_text
+from pipeline.errors import KinoflowError
+from pipeline.inspect.trace.graph import CHANGED, FETCHED, MISSING, UNRECORDED, trace_artefact
+from pipeline.inspect.trace.show import as_json, as_text
+from pipeline.store.provenance import sidecar_of, write_provenance
 
 
 def made(path: Path, *inputs: Path) -> Path:
@@ -24,7 +24,7 @@ def made(path: Path, *inputs: Path) -> Path:
 @pytest.fixture
 def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     """A table of two scores, which share tokens from one file of the catalogue and one of the user."""
-    monkeypatch.setattr("pipeline.process._taken_up", [])  # by other tests of this process
+    monkeypatch.setattr("pipeline.store.process_record._taken_up", [])  # by other tests of this process
     results = tmp_path / "results/tiny"
     data, own = tmp_path / "data/cache/mp20/train.csv", tmp_path / "own.txt"
     for path in (data, own):

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pipeline.trace.benchmarks import benchmark_of
+from pipeline.inspect.trace.benchmarks import benchmark_of
 
 ROOT = Path(__file__).parents[2]
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)

@@ -10,13 +10,13 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from pipeline.config import Training
-from pipeline.data.checkerboard import Options, prepare
 from pipeline.flow.losses import LOSSES
 from pipeline.flow.paths import build_path
-from pipeline.models import mlp
+from pipeline.known.datasets.checkerboard import Options, prepare
+from pipeline.known.networks import mlp
+from pipeline.networks.objective import FlowObjective
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import Fitted, fit
-from pipeline.training.objective import FlowObjective
 
 
 @dataclass

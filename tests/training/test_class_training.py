@@ -11,12 +11,12 @@ from small_images import CLASSES, image_config, stirred, token_data
 from torch import Tensor, nn
 
 from pipeline.config import Config
-from pipeline.flow.errors import KinoflowError
-from pipeline.models.saved import new_network
+from pipeline.errors import KinoflowError
+from pipeline.networks.objective import ClassObjective, objective_of
+from pipeline.networks.saved import new_network
 from pipeline.training.batches import Batches, LabelledRows
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import Fitted, fit
-from pipeline.training.objective import ClassObjective, objective_of
 
 DATA = token_data()
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from pipeline.config import Config, PathChoice
-from pipeline.config_file import load_config, parse_setting
-from pipeline.data.prepare import prepare_data
-from pipeline.data.tokens import TokenData
-from pipeline.flow.errors import KinoflowError
-from pipeline.models.saved import Description, load_network, path_for
-from pipeline.provenance import sidecar_of
-from pipeline.seeds import derive_seed
+from pipeline.config.loading import load_config, parse_setting
+from pipeline.errors import KinoflowError
+from pipeline.networks.saved import Description, load_network, path_for
+from pipeline.store.provenance import sidecar_of
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.prepare import prepare_data
+from pipeline.tokens.token_data import TokenData
 from pipeline.training import loop
 from pipeline.training.train import fingerprint_of, train_run
 

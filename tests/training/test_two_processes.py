@@ -19,9 +19,9 @@ from small_problem import Problem
 from torch import Tensor
 from torch.testing import assert_close
 
-from pipeline.config_file import load_config
-from pipeline.data.prepare import prepare_data
-from pipeline.flow.errors import KinoflowError
+from pipeline.config.loading import load_config
+from pipeline.errors import KinoflowError
+from pipeline.tokens.prepare import prepare_data
 from pipeline.training.errors import Interrupted, TrainingError
 from pipeline.training.processes import launch_command, start_processes
 

@@ -6,8 +6,8 @@ import pytest
 from project import ROOT, Project
 
 from pipeline.config import Config
-from pipeline.config_file import load_config
-from pipeline.plan.jobs import fetched_files, jobs_of
+from pipeline.config.loading import load_config
+from pipeline.inspect.plan.jobs import fetched_files, jobs_of
 
 
 def configuration(scale: str) -> Config:

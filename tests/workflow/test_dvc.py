@@ -12,7 +12,7 @@ from dvc.repo import Repo
 from project import ROOT, Project
 
 from pipeline.config import Experiment
-from pipeline.config_file import load_config
+from pipeline.config.loading import load_config
 
 DVC = (sys.executable, "-m", "dvc")
 CALL = re.compile(r"snakemake (.*?) --cores all --rerun-incomplete --rerun-triggers mtime params --allowed-rules (.+)")

@@ -11,8 +11,8 @@ from project import ROOT
 
 from pipeline import slices
 from pipeline.config import Config
-from pipeline.config_file import load_config, read_yaml, with_numbers
-from pipeline.config_problems import ConfigError
+from pipeline.config.loading import load_config, read_yaml, with_numbers
+from pipeline.config.problems import ConfigError
 
 RAW = with_numbers(read_yaml(ROOT / "config/demo.yaml"))
 Key = tuple[str, ...]

@@ -161,7 +161,7 @@ def test_an_edit_of_a_path_trains_its_runs_only(finished: Project) -> None:
 
 
 def test_an_edit_of_a_network_trains_and_samples(finished: Project) -> None:
-    with edited(finished.folder / "pipeline/models/mlp.py"):
+    with edited(finished.folder / "pipeline/known/networks/mlp.py"):
         jobs = finished.planned()
     assert (jobs["train"], jobs["sample"]) == (2, 4)
     assert "prepare" not in jobs

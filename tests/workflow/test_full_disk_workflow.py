@@ -11,7 +11,7 @@ from project import Project
 from small_disk import fill, mounted
 from tiny import TINY
 
-from pipeline.config_file import merge
+from pipeline.config.loading import merge
 
 TRAINING = {"steps": 1500, "checkpoint_every": 50, "validate_every": 500, "log_every": 100}
 

@@ -12,8 +12,8 @@ import yaml
 from project import ROOT, Project
 from tiny import TINY_MATERIALS
 
-from pipeline.config_file import load_config
-from pipeline.preflight.needs import needs_of
+from pipeline.config.loading import load_config
+from pipeline.inspect.preflight.needs import needs_of
 
 CLAIM = 'claim(Path("results/tiny"), Path("results/tiny/logs/run.lock"))'
 
@@ -79,7 +79,7 @@ def test_a_second_run_and_a_lock_that_was_left_behind_say_what_to_do(
 
 def test_a_second_run_that_makes_other_files_is_refused_too(project: Project) -> None:
     """Snakemake would let it through, and the jobs of the first would read its configuration."""
-    hold = f"from pathlib import Path; from pipeline.one_run import claim; {CLAIM}; print(flush=True); input()"
+    hold = f"from pathlib import Path; from pipeline.store.one_run import claim; {CLAIM}; print(flush=True); input()"
     command = [sys.executable, "-c", hold]
     with subprocess.Popen(command, cwd=project.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
         assert first.stdout is not None

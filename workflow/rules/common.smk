@@ -9,11 +9,11 @@ from snakemake.exceptions import WorkflowError
 
 from pipeline import slices
 from pipeline.config import REFERENCES
-from pipeline.config_file import load_config, with_types
-from pipeline.dependencies import constant_of, files_of, modules_named
-from pipeline.environment import serve_jobs
-from pipeline.flow.errors import KinoflowError
-from pipeline.plugins import DATASETS, FIGURES, METRICS, MODELS, files_needed, inputs_needed
+from pipeline.config.loading import load_config, with_types
+from pipeline.store.code import constant_of, files_of, modules_named
+from pipeline.stages.job_environment import serve_jobs
+from pipeline.errors import KinoflowError
+from pipeline.config.plugins import DATASETS, FIGURES, METRICS, MODELS, files_needed, inputs_needed
 
 serve_jobs(workflow.basedir)
 

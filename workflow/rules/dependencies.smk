@@ -85,7 +85,7 @@ def chosen_modules(module, options):
 def prepare_code(wildcards):
     choice = CONFIG.experiments[wildcards.experiment].data
     chosen = chosen_modules(DATASETS.load(choice.name), DATASETS.options(choice.name, choice.options))
-    return code("pipeline.data.prepare", DATASETS.module(choice.name), *chosen)
+    return code("pipeline.tokens.prepare", DATASETS.module(choice.name), *chosen)
 
 
 def train_code(wildcards):
@@ -119,7 +119,7 @@ def score_code(wildcards):
     metrics = map(METRICS.module, CONFIG.experiments[wildcards.experiment].scoring)
     chosen = [name for metric in metrics_of(wildcards.experiment) for name in chosen_modules(*metric)]
     chosen += modules_named(run_of(wildcards).path, run_of(wildcards).loss) if wildcards.get("run") else []
-    return code("pipeline.metrics.score", *metrics, *chosen)
+    return code("pipeline.scoring.score", *metrics, *chosen)
 
 
 def images_code(wildcards):
@@ -135,11 +135,11 @@ def pixels_code(wildcards):
 def comparison_code(wildcards):
     """Return the code by which images are compared, with the features that were chosen."""
     chosen = [name for metric in metrics_of(experiment_of(wildcards)) for name in chosen_modules(*metric)]
-    return code("pipeline.images.reference", "pipeline.metrics.frechet_distance", *chosen)
+    return code("pipeline.images.reference", "pipeline.images.metrics.frechet_distance", *chosen)
 
 
 def tokenizer_report_code(wildcards):
-    return code("pipeline.report.tokenizer") + comparison_code(wildcards)
+    return code("pipeline.images.tokenizer_table") + comparison_code(wildcards)
 
 
 def search_code(wildcards):
@@ -151,7 +151,7 @@ def search_code(wildcards):
 
 def paths_code(wildcards):
     runs = CONFIG.experiments[wildcards.images].runs.values()
-    return code("pipeline.report.conditional_path", *modules_named(*(run.path for run in runs)))
+    return code("pipeline.images.conditional_path", *modules_named(*(run.path for run in runs)))
 
 
 def figure_code(wildcards):

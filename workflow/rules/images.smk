@@ -163,7 +163,7 @@ rule conditional_path:
 rule sweeps:
     input:
         scores=scores_of,
-        code=code("pipeline.report.sweeps"),
+        code=code("pipeline.images.sweeps"),
     output:
         csv=report(
             f"{RESULTS}/tables/{{images}}_sweeps.csv",

@@ -1,10 +1,10 @@
 # Before the first job: is there all that the planned jobs need? It is no rule, since a rule that runs again would hide,
 # behind `ancient`, whether the rules after it have to run again, too.
-from pipeline.config_file import write_config
-from pipeline.one_run import claim
-from pipeline.preflight.check import preflight
+from pipeline.config.loading import write_config
+from pipeline.store.one_run import claim
+from pipeline.inspect.preflight.check import preflight
 
-# What the rules need of their experiment besides what other rules make; see pipeline/preflight/needs.py.
+# What the rules need of their experiment besides what other rules make; see pipeline/inspect/preflight/needs.py.
 PARTS = {
     "prepare": "data",
     "prepare_crystals": "data",

@@ -7,7 +7,7 @@ def tokens_code(wildcards):
 
 def report_code(wildcards):
     files = code("pipeline.report.tables")
-    files = files + (code("pipeline.report.sweeps") + paths_code(wildcards) if wildcards.experiment in IMAGES else [])
+    files = files + (code("pipeline.images.sweeps") + paths_code(wildcards) if wildcards.experiment in IMAGES else [])
     files = files + (figure_code(wildcards) if CONFIG.experiments[wildcards.experiment].figure else [])
     return files + (tokenizer_report_code(wildcards) if wildcards.experiment in CODES else [])
 

@@ -1,6 +1,6 @@
 """The error of features that cannot be had, with the ways to have some."""
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 _WAYS = """or set scoring.frechet_distance.features to one of
   {name: inception, path: /path/to/file.pt}   the usual network, as a TorchScript file on this machine

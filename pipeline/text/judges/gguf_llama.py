@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.text.judges.silence import silence
 
 if TYPE_CHECKING:  # importing transformers takes seconds

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline.progress import Progress
+from pipeline.store.progress import Progress
 from pipeline.text.tokenizer import END
 
 _LOGITS = 2**27  # numbers, half a gigabyte: the logits of one batch, unless a single window has more

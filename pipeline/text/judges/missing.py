@@ -1,6 +1,6 @@
 """The error of a judge that is not there, with the ways to have one."""
 
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 
 _WAYS = """set scoring.generative_perplexity.judge to one of
   {name: transformers, model: /path/to/model}   a causal language model in a local directory (safetensors)

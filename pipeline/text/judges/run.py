@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from pipeline.config import Name, Strict
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.text.judges.missing import JudgeError
 
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
     from torch import Tensor
 
-    from pipeline.data.tokens import TokenData
     from pipeline.text.judges.likelihood import Judge
+    from pipeline.tokens.token_data import TokenData
 
 
 class Options(Strict):
@@ -41,7 +41,7 @@ def files(options: Options) -> list[str]:
 
 def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:
     """Return the run's network as judge; its window is the length of the sequences that it was trained on."""
-    from pipeline.models.saved import load_network
+    from pipeline.networks.saved import load_network
     from pipeline.text.judges.likelihood import Judge
     from pipeline.text.tokenizer import tokenizer_of
 

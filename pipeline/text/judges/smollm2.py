@@ -13,8 +13,8 @@ from pipeline.text.judges.missing import JudgeError
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
 
-    from pipeline.data.tokens import TokenData
     from pipeline.text.judges.likelihood import Judge
+    from pipeline.tokens.token_data import TokenData
 
 FILE = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 _LONGEST = 8192  # tokens that it was trained on at once

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.flow.errors import KinoflowError
+from pipeline.errors import KinoflowError
 from pipeline.text.judges.missing import JudgeError
 
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
 
-    from pipeline.data.tokens import TokenData
     from pipeline.text.judges.likelihood import Judge
+    from pipeline.tokens.token_data import TokenData
 
 _READ = (".safetensors", ".json", ".txt", ".model")  # what a model and its tokenizer are made of
 _UNLIMITED = sys.maxsize  # or the tokenizer would warn of every text that is cut into windows

@@ -1,0 +1,108 @@
+"""The configuration: one frozen, typed tree; every key that is unknown, of a wrong type or impossible is an error.
+
+What the parts called "choice" take besides their name is declared where they are implemented (a path, a model, a data
+set, ...); :mod:`pipeline.config.choices` checks them. This module imports no torch, so that it loads at once.
+"""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from pipeline.config.base import (
+    REFERENCES,
+    DataChoice,
+    ExperimentName,
+    FigureChoice,
+    Limits,
+    ModelChoice,
+    Name,
+    NameAlone,
+    Resources,
+    RunName,
+    Strict,
+)
+from pipeline.config.modalities import Crystals, Tokenizer
+from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
+
+
+def _sha256(digits: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{64}", digits):
+        raise ValueError("must be a SHA-256 of 64 lower-case hexadecimal digits")
+    return digits
+
+
+Checksum = Annotated[str, AfterValidator(_sha256), Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})]
+Source = Literal["embedded", "package", "address", "mirror"]
+
+
+class Experiment(Strict):
+    """A data set, the runs on it, and how they are scored and shown."""
+
+    data: DataChoice = Field(description="data set")
+    preparation_resources: Resources = Field(
+        Resources(memory_mb=8000, minutes=120), description="what the preparation of the data asks of the machine"
+    )
+    tokenizer: Tokenizer | None = Field(
+        None, description="how images become codes: a VQVAE that is trained first; null: no codes"
+    )
+    model: ModelChoice = Field(description="network of every run")
+    training: Training = Field(Training(), description="training of every run")
+    sampling: Sampling = Field(Sampling(), description="sampling of every run")
+    sweep: tuple[Sweep, ...] = Field(
+        (), description="further samples of runs under other values of sampling; one block, or a list of them"
+    )
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        (), description="further seeds: each run is trained and sampled anew with each of them, as <run>_seed_<seed>"
+    )
+    search: Search | None = Field(None, description="a search for velocities and correctors; null: none")
+    scoring: dict[Name, dict[str, Any]] = Field(description="metrics and their options")
+    scoring_resources: Resources = Field(
+        Resources(memory_mb=4000), description="what a scoring job asks of the machine"
+    )
+    figure: Annotated[FigureChoice, NameAlone] | None = Field(None, description="figure of the samples; null: none")
+    paper: str | None = Field(None, description="label of the paper's table whose rows stand beside ours; null: none")
+    crystals: Crystals | None = Field(None, description="relaxation and stability of crystals; null: no crystals")
+    runs: dict[RunName, Run] = Field(min_length=1, description="the runs by name")
+
+    @model_validator(mode="after")
+    def _trained_as_the_run_with_the_weights(self) -> "Experiment":
+        for name, run in self.runs.items():
+            trained = self.runs.get(run.weights or name, run)
+            for key in ("path", "loss", "model", "training", "seed"):
+                if getattr(run, key) != getattr(trained, key):
+                    raise ValueError(f"runs.{name}.{key}: {run.weights!r} decides how it is trained; remove the key")
+        return self
+
+    @property
+    def references(self) -> list[str]:
+        """The names of its reference rows.
+
+        Only the atoms of crystals can be shuffled without changing the data; only codes are not the images themselves.
+        """
+        absent = {"shuffled": self.crystals is None, "images": self.tokenizer is None}
+        return [name for name in REFERENCES if not absent.get(name)]
+
+
+class Fetching(Strict):
+    """Where downloaded data come from and go to."""
+
+    cache: str = Field("data/cache", min_length=1, description="directory of verified files")
+    order: tuple[Source, ...] = Field(
+        ("embedded", "package", "address", "mirror"), min_length=1, description="kinds of sources, tried in this order"
+    )
+    mirror: str | None = Field(None, min_length=1, description="directory that holds copies; null: $KINOFLOW_MIRROR")
+    checksums: dict[str, Checksum] = Field(
+        {}, description="SHA-256 by file, such as mp20/train.csv, for files of which the catalogue has none"
+    )
+
+
+class Config(Strict):
+    """The whole configuration."""
+
+    scale: Name = Field(description="name of the scale; results go to <results>/<scale>")
+    seed: int = Field(0, ge=0, description="seed of every run that has none of its own")
+    results: str = Field("results", min_length=1, description="directory of everything that is computed")
+    data: Fetching = Field(Fetching(), description="where downloaded data come from and go to")
+    limits: Limits = Field(Limits(), description="the most that a retry of a job asks of the machine")
+    experiments: dict[ExperimentName, Experiment] = Field(min_length=1, description="the experiments by name")

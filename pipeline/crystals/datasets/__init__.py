@@ -1,0 +1,1 @@
+"""Data sets of crystals by name: every module here that declares `Options`."""

@@ -1,0 +1,1 @@
+"""Figures of crystals by name."""

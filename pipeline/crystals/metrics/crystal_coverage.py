@@ -1,0 +1,72 @@
+"""Whether generated structures are near test structures, and test structures near generated ones."""
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from pipeline.config import Strict
+from pipeline.crystals.crystal import Floats
+from pipeline.crystals.evidence import CrystalEvidence
+from pipeline.scoring.intervals import rate
+from pipeline.scoring.subject import Subject
+
+_BLOCK = 1000  # generated structures whose distances are in memory at once
+
+
+class Options(Strict):
+    """What is near."""
+
+    structure_cutoff: float = Field(0.4, gt=0, description="largest distance of the fingerprints of near structures")
+    composition_cutoff: float = Field(10.0, gt=0, description="largest distance of those of near compositions")
+
+
+def score(subject: Subject, options: Options) -> dict[str, float]:
+    """Return recall and precision of the test set's coverage, in percent."""
+    return measure(subject.evidence, options, subject.seed)
+
+
+def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
+    """Return both, with the numbers of fingerprints that they come from; nothing without a test set.
+
+    As in Xie et al. (2022): a structure is near if the nearest structure fingerprint and the nearest composition
+    fingerprint of the other set are within their cut-offs; these may belong to different structures. A structure need
+    not be valid; one without fingerprints is not near, and counts: precision is a share of all generated structures,
+    recall one of the whole test set, including structures of it whose description failed (those with a
+    `reason`, such as a time limit): no structure can reach them, and recall is the lower for it.
+    """
+    if evidence.test is None:
+        return {}
+    generated, test = fingerprints_of(evidence.described), fingerprints_of(evidence.test)
+    structure, composition = (nearest(ours, theirs) for ours, theirs in zip(generated, test, strict=True))
+    near, reached = (
+        (structure[side] <= options.structure_cutoff) & (composition[side] <= options.composition_cutoff)
+        for side in (0, 1)
+    )
+    return {
+        **rate("coverage_recall", int(reached.sum()), len(evidence.test)),
+        **rate("coverage_precision", int(near.sum()), len(evidence.described)),
+        "coverage_fingerprints": float(len(generated[0])),
+        "coverage_test_fingerprints": float(len(test[0])),
+    }
+
+
+def fingerprints_of(described: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Return the structure and the composition fingerprints of the structures that have both."""
+    names = ("structure_fingerprint", "composition_fingerprint")
+    has_both = described[names[0]].map(len).astype(bool) & described[names[1]].map(len).astype(bool)
+    structure, composition = (
+        np.array([np.asarray(values, dtype=np.float64) for values in described.loc[has_both, name]]) for name in names
+    )
+    return structure, composition
+
+
+def nearest(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the distance of each point of either set to the nearest of the other; infinite if that is empty."""
+    from scipy.spatial.distance import cdist
+
+    of_first, of_second = np.full(len(first), np.inf), np.full(len(second), np.inf)
+    for start in range(0, len(first) if len(second) else 0, _BLOCK):
+        distances = cdist(first[start : start + _BLOCK], second)
+        of_first[start : start + _BLOCK] = distances.min(axis=1)
+        of_second = np.minimum(of_second, distances.min(axis=0))
+    return of_first, of_second

@@ -1,0 +1,47 @@
+"""How far the densities and the numbers of elements of generated structures are from those of the test set."""
+
+import numpy as np
+from pydantic import Field
+
+from pipeline.config import Strict
+from pipeline.crystals.evidence import CrystalEvidence
+from pipeline.scoring.subject import Subject
+
+
+class Options(Strict):
+    """How many structures are compared with the test set."""
+
+    samples: int = Field(1000, ge=1, description="valid structures, drawn at random; all of them if there are fewer")
+
+
+def score(subject: Subject, options: Options) -> dict[str, float]:
+    """Return the Wasserstein distances, and how many structures they come from."""
+    return measure(subject.evidence, options, subject.seed)
+
+
+def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
+    """Return the distances of density (g/cm3) and number of elements; only the count if no structure is valid.
+
+    As in Xie et al. (2022): a valid structure is valid in its structure and its composition and has fingerprints. Test
+    structures that could not be described have no density and are left out; if there are any, the number of those that
+    were used is given as well.
+    """
+    from scipy.stats import wasserstein_distance
+
+    if evidence.test is None:
+        return {}
+    rows = evidence.described
+    valid = rows[rows["structural_valid"] & rows["composition_valid"] & (rows["fingerprint_reason"] == "")]
+    count = min(options.samples, len(valid))
+    counted = {"wasserstein_samples": float(count)}
+    test = evidence.test[(evidence.test["reason"] == "") & evidence.test["density"].notna()]
+    if len(test) < len(evidence.test):
+        counted["wasserstein_test_structures"] = float(len(test))
+    if count == 0 or test.empty:
+        return counted
+    drawn = valid.iloc[np.sort(np.random.default_rng(seed).choice(len(valid), count, replace=False))]
+    return {
+        "wasserstein_density": float(wasserstein_distance(drawn["density"], test["density"])),
+        "wasserstein_elements": float(wasserstein_distance(drawn["elements"], test["elements"])),
+        **counted,
+    }

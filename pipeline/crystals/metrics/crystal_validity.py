@@ -1,0 +1,25 @@
+"""How many of the generated structures could exist: atoms apart, and charges that can be balanced."""
+
+from pipeline.config import Strict
+from pipeline.crystals.evidence import CrystalEvidence
+from pipeline.scoring.intervals import rate
+from pipeline.scoring.subject import Subject
+
+
+class Options(Strict):
+    """None: the rules are those of the published figures."""
+
+
+def score(subject: Subject, options: Options) -> dict[str, float]:
+    """Return the shares, in percent, of all generated structures that are valid; what could not be decoded is not."""
+    return measure(subject.evidence, options, subject.seed)
+
+
+def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
+    """Return structural validity, and that of compositions by the oxidation states of SMACT 2014 and of SMACT 4."""
+    rows = evidence.assessed
+    return {
+        **rate("structural_validity", int(rows["structural_valid"].sum()), len(rows)),
+        **rate("composition_validity", int(rows["composition_valid"].sum()), len(rows)),
+        **rate("composition_validity_default", int(rows["composition_valid_default"].sum()), len(rows)),
+    }

@@ -1,0 +1,1 @@
+"""Networks for crystals by name."""

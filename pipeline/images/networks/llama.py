@@ -1,0 +1,112 @@
+"""Llama for images: attention blocks without biases over a grid of tokens, as in LlamaGen (Sun et al. 2024).
+
+Letters in shapes: B images, S tokens of each with those of the prefix, W features, K tokens of the vocabulary.
+"""
+
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pipeline.images.networks.image_condition import Grid
+from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
+from pipeline.networks.rotary import GridRotary
+from pipeline.networks.transformer import TransformerOptions
+
+DEVIATION = 0.02  # of all weights before training but those of the last layer, which are zero
+EPSILON = 1e-5  # added to mean squares before their root divides
+
+
+class LlamaOptions(TransformerOptions):
+    """The size of a Llama; by default that of Llama-B, with 111 million parameters at 16384 codes and 1000 classes."""
+
+    width: int = Field(768, ge=4, multiple_of=4, description="features of each token; heads times a multiple of 4")
+    depth: int = Field(12, ge=1, description="attention blocks")
+    heads: int = Field(12, ge=1, description="attention heads of each block")
+    dropout: float = Field(0.0, ge=0, lt=1, description="share of features dropped in training")
+    multiple: int = Field(256, ge=1, description="hidden features, 8/3 width, are rounded up to a multiple of this")
+    conditional: bool = Field(True, description="tell the network the class of the image")
+
+    @model_validator(mode="after")
+    def _rows_and_columns_in_pairs(self) -> "LlamaOptions":
+        if self.width // self.heads % 4:
+            raise ValueError(f"width ({self.width}) must be heads ({self.heads}) times a multiple of 4")
+        return self
+
+    @property
+    def hidden(self) -> int:
+        """Hidden features of a block's perceptron: with three matrices as many weights as two of 4 x width."""
+        return -(-(8 * self.width // 3) // self.multiple) * self.multiple
+
+
+class GatedPerceptron(nn.Module):
+    """A perceptron whose hidden features are gated by others (SwiGLU): W_3 (silu(W_1 x) * W_2 x)."""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(width, 2 * hidden, bias=False)  # W_1 and W_2
+        self.second = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return what the perceptron makes of features [B, S, W]."""
+        gates, values = self.first(features).chunk(2, dim=-1)
+        computed: Tensor = self.second(functional.silu(gates) * values)
+        return computed
+
+
+class LlamaBlock(nn.Module):
+    """Attention and a gated perceptron, each added to its input."""
+
+    def __init__(self, options: LlamaOptions) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(options.width, EPSILON)
+        self.attention = Attention(options.width, options.heads, bias=False)
+        self.perceptron_norm = nn.RMSNorm(options.width, EPSILON)
+        self.perceptron = GatedPerceptron(options.width, options.hidden)
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
+        """Return the features [B, S, W] after the block."""
+        features = features + self.dropout(self.attention(self.attention_norm(features), sight, cache))
+        computed: Tensor = features + self.dropout(self.perceptron(self.perceptron_norm(features)))
+        return computed
+
+
+class Llama(nn.Module):
+    """Embeddings, attention blocks that know rows and columns, and K logits; the prefix is up to the network.
+
+    Channels of a pixel are columns of their own, side by side.
+    """
+
+    def __init__(self, options: LlamaOptions, tokens: int, grid: Grid, prefix: int) -> None:
+        super().__init__()
+        rows, columns, channels = grid
+        self.embedding = nn.Embedding(tokens, options.width)
+        self.dropout = nn.Dropout(options.dropout)
+        self.rotary = GridRotary(rows, columns * channels, options.width // options.heads, prefix)
+        self.blocks = nn.ModuleList(LlamaBlock(options) for _ in range(options.depth))
+        self.norm = nn.RMSNorm(options.width, EPSILON)
+        self.head = nn.Linear(options.width, tokens, bias=False)
+
+    def initialise(self) -> None:
+        """Draw all weights, those of the prefix too; the first logits are equal."""
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(module.weight, std=DEVIATION)
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
+        nn.init.zeros_(self.head.weight)
+
+    def attend(
+        self, features: Tensor, causal: bool = False, before: int = 0, caches: list[KeyValueCache] | None = None
+    ) -> Tensor:
+        """Return the features [B, S, W] after all blocks; they follow those `before` them that the caches know."""
+        sight = Sight(causal=causal, rotation=self.rotary(features.shape[1], before))
+        features = self.dropout(features)
+        for number, block in enumerate(self.blocks):
+            features = block(features, sight, None if caches is None else caches[number])
+        return features
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Return the logits at features [B, S, W] that have passed the blocks, [B, S, K]."""
+        logits: Tensor = self.head(self.norm(features))
+        return logits

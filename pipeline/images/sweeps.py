@@ -1,0 +1,109 @@
+"""The stage that makes the table of an experiment's sweeps: Fréchet distances by NFE and by the scale of guidance."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.config import REFERENCES, Config
+from pipeline.report.markdown import markdown_table
+from pipeline.report.numbers import write_numbers
+from pipeline.report.tables import OURS, PAPER, as_csv
+from pipeline.store.atomic import read_json, write_text
+from pipeline.store.paper import rows_of_paper
+from pipeline.store.provenance import write_provenance
+
+DISTANCE = "frechet_distance"
+SWEPT = ("NFE", "guidance")
+SAID = (
+    "network",
+    "velocity",
+    "NFE",
+    "guidance",
+    "step",
+    "temperature",
+    "top_k",
+    "top_p",
+)  # of a point; what is swept is no part of its line
+PAPERS = {"tab:latent_imagenet": {"NFE": "tab:cond_path_nfe", "guidance": "tab:merged_cfg"}}
+Row = dict[str, Any]
+
+
+def make_sweep_table(
+    config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
+) -> None:
+    """Write one row a point as CSV, and for each swept value one row a network and velocity as Markdown and numbers."""
+    chosen = config.experiments[experiment]
+    points = points_of([read_json(path) for path in scores])
+    rows, text = [], []
+    compared: dict[str, Row] = {}
+    for swept in SWEPT:
+        lines = lines_of(points, swept)
+        label = PAPERS.get(chosen.paper or "", {}).get(swept)
+        theirs = papers_lines(rows_of_paper(label), swept) if label and lines else {}
+        for origin, found in ((OURS, lines), (PAPER, theirs)):
+            for line, values in found.items():
+                rows += [
+                    dict(line) | {"swept": swept, swept: x, "origin": origin, DISTANCE: y} for x, y in values.items()
+                ]
+        for name, values in named(lines).items():
+            compared.setdefault(name, {}).update({f"{swept} {x:g}": y for x, y in values.items()})
+        if lines:
+            text.append(f"Fréchet distance by {swept}:\n\n{pivot(lines, theirs)}")
+    write_text(table, as_csv(rows, ["swept", "origin", *SAID, DISTANCE]))
+    write_text(markdown, "\n".join(text) or "Nothing was swept.\n")
+    write_numbers(numbers, compared)
+    write_provenance([table, markdown, numbers], {"experiment": experiment}, config.seed, scores)
+
+
+def points_of(scores: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return network, velocity, NFE, guidance and distance of all runs that have one."""
+    points = []
+    for score in scores:
+        conditions, metrics = score["conditions"], score["metrics"]
+        if conditions["run"] in REFERENCES or DISTANCE not in metrics:
+            continue
+        velocity = "searched" if conditions.get("searched") else conditions.get("velocity")
+        corrector = conditions.get("corrector", "none")
+        if velocity not in (None, "searched") and corrector != "none":
+            velocity = f"{velocity}, corrector {corrector}"
+        point = {"network": conditions.get("weights", conditions["run"]), "velocity": velocity}
+        point |= {key: conditions[key] for key in SAID[2:] if key in conditions}
+        points.append({key: value for key, value in point.items() if value is not None} | {DISTANCE: metrics[DISTANCE]})
+    return points
+
+
+def lines_of(points: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], ...], dict[float, float]]:
+    """Return the distances by the swept value for all points that are alike otherwise, if there are several."""
+    lines: dict[tuple[tuple[str, Any], ...], dict[float, float]] = {}
+    for point in points:
+        if swept in point:
+            line = tuple((key, point[key]) for key in SAID if key != swept and key in point)
+            lines.setdefault(line, {})[point[swept]] = point[DISTANCE]
+    return {line: dict(sorted(values.items())) for line, values in lines.items() if len(values) > 1}
+
+
+def named(lines: Mapping[tuple[tuple[str, Any], ...], dict[float, float]]) -> dict[str, dict[float, float]]:
+    """Return lines by the names of their network and velocity, and by what else tells them apart."""
+    described = [dict(line) for line in lines]
+    telling = [key for key in SAID if key in SAID[:2] or len({said.get(key) for said in described}) > 1]
+    names = [", ".join(str(said[key]) for key in telling if key in said) for said in described]
+    return dict(zip(names, lines.values(), strict=True))
+
+
+def papers_lines(rows: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], ...], dict[float, float]]:
+    """Return the same of one of the paper's tables."""
+    return lines_of([{"network": row["run"]} | row for row in rows], swept)
+
+
+def pivot(ours: Mapping[Any, dict[float, float]], theirs: Mapping[Any, dict[float, float]]) -> str:
+    """Return a table with one column a value."""
+    columns = sorted({x for values in [*ours.values(), *theirs.values()] for x in values})
+
+    def rows(lines: Mapping[Any, dict[float, float]], origin: str) -> list[Row]:
+        cells = [{f"{x:g}": y for x, y in values.items()} for values in lines.values()]
+        return [dict(line) | {"origin": origin} | row for line, row in zip(lines, cells, strict=True)]
+
+    said = ["network", *([] if not theirs else ["origin"]), *(key for key in SAID if key != "network")]
+    mine = rows(ours, OURS)
+    said = [key for key in said if any(key in row for row in mine)]
+    return markdown_table(mine, rows(theirs, PAPER), said, [f"{x:g}" for x in columns])

@@ -1,0 +1,69 @@
+"""Parameters and floating-point operations of networks, counted on tensors without values.
+
+Products of matrices, convolutions and attention are counted, two operations for each multiplication; what is done to
+each number on its own is not. Attention that looks back only is counted as if it saw all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from pipeline.config import ModelChoice
+from pipeline.config.plugins import MODELS
+from pipeline.networks.saved import TokenShape, is_told_classes, new_network
+
+BACKWARD = 2  # times the operations of a forward pass: gradients of the features, and of the weights
+
+
+@dataclass(frozen=True)
+class Count:
+    """The parameters of a network, the numbers that a file of it holds, and the FLOPs of a pass over one sequence."""
+
+    parameters: int
+    stored: int
+    forward: int
+
+
+def count_network(choice: ModelChoice, shape: TokenShape) -> Count:
+    """Return what there is to count of a network for data of some shape."""
+    try:
+        return _counted(choice, shape, "meta")
+    except (RuntimeError, NotImplementedError):
+        # It looks at the values of its input, which tensors without values do not have: count it at work.
+        return _counted(choice, shape, "cpu")
+
+
+def _counted(choice: ModelChoice, shape: TokenShape, device: str) -> Count:
+    with torch.device(device):
+        network = new_network(choice, shape).eval().requires_grad_(False)
+        x = torch.zeros(1, shape.length, dtype=torch.int64)
+        inputs: list[Tensor] = [x] if is_autoregressive(choice) else [x, torch.zeros(1)]
+        further = {"labels": torch.zeros(1, dtype=torch.int64)} if is_told_classes(choice) else {}
+    return Count(parameters_of(network), stored_in(network), flops_of(lambda: network(*inputs, **further)))
+
+
+def is_autoregressive(choice: ModelChoice) -> bool:
+    """Return whether a network predicts the next token, and is told no time."""
+    return bool(getattr(MODELS.load(choice.name), "AUTOREGRESSIVE", False))
+
+
+def flops_of(work: Callable[[], Any]) -> int:
+    """Return the FLOPs of some work; the attention of CPUs is counted only if it is made of products of matrices."""
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        work()
+    return int(counter.get_total_flops())
+
+
+def parameters_of(network: nn.Module) -> int:
+    """Return the number of parameters."""
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def stored_in(network: nn.Module) -> int:
+    """Return how many numbers a file of the network holds: parameters, once each, and buffers."""
+    return sum({id(tensor): tensor.numel() for tensor in network.state_dict(keep_vars=True).values()}.values())

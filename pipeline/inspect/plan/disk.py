@@ -1,0 +1,91 @@
+"""The disk that an experiment needs: what is kept, and what lies there for a while."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.config import Config, Experiment
+from pipeline.config.plugins import DATASETS
+from pipeline.fetch.catalogue import CATALOGUE
+from pipeline.images.dataset import image_source
+from pipeline.inspect.plan.jobs import files_of
+from pipeline.inspect.plan.networks import Networks
+from pipeline.inspect.plan.shapes import Shape
+from pipeline.training.checkpoint import KEPT
+
+FLOAT = INTEGER = 4  # bytes of a weight, and of a token of samples
+MOMENTS = 2  # numbers that AdamW keeps for each parameter
+COPIES = 2  # of the weights in a checkpoint: the last and the averaged ones
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes of one kind of file (None: not known before the data are read): kept or not, in data.cache or not."""
+
+    what: str
+    size: int | None
+    kept: bool = True
+    fetched: bool = False
+
+
+def disk_of(config: Config, name: str, shape: Shape, networks: Networks) -> list[Need]:
+    """Return what an experiment needs; files in data.cache that experiments share are counted for each."""
+    experiment = config.experiments[name]
+    needs = [*_fetched(experiment), *_data(experiment, shape), *_weights(networks), *_samples(experiment, shape)]
+    return [need for need in needs if need.size != 0]
+
+
+def _fetched(experiment: Experiment) -> Iterator[Need]:
+    sizes = [CATALOGUE[name].size if name in CATALOGUE else None for name in dict.fromkeys(files_of(experiment))]
+    yield Need("fetched files", sum(number for number in sizes if number is not None), fetched=True)
+    if None in sizes:
+        yield Need("fetched, size unknown", None, fetched=True)
+
+
+def _data(experiment: Experiment, shape: Shape) -> Iterator[Need]:
+    size, images = shape.vocabulary.size, shape.images
+    bytes_each = 1 if size <= 2**8 else 2 if size <= 2**16 else 4
+    test = shape.rows["test"]
+    rows = [*shape.rows.values(), *([test] * shape.evaluation)]
+    tokens = _times(_sum(rows), shape.length * bytes_each)
+    yield Need("tokens", tokens)
+    data_set = DATASETS.load(experiment.data.name)
+    if getattr(data_set, "TEXT", False) or experiment.tokenizer is not None:
+        yield Need("tokens, being made", tokens, kept=False)
+    if images is not None:
+        pixels = _times(_sum(list(images.rows.values())), images.kept**2 * images.channels)
+        yield Need("images", pixels)
+        options = DATASETS.options(experiment.data.name, experiment.data.options)
+        if hasattr(image_source(options).module, "inputs"):  # pictures of the user are read by way of the cache
+            yield Need("images, being read", pixels, kept=False)
+
+
+def _weights(networks: Networks) -> Iterator[Need]:
+    counts = [count for _, trained, count in networks.rows() for _ in range(trained)]
+    stored, parameters = sum(count.stored for count in counts), sum(count.parameters for count in counts)
+    discriminator = networks.tokenizer.discriminator if networks.tokenizer else None
+    yield Need("weights", FLOAT * (stored - (discriminator.stored if discriminator else 0)))
+    checkpoint = FLOAT * (COPIES * stored + MOMENTS * parameters)
+    yield Need("checkpoints", KEPT * checkpoint)
+
+
+def _samples(experiment: Experiment, shape: Shape) -> Iterator[Need]:
+    runs, images = list(experiment.runs.values()), shape.images
+    drawn = sum(run.sampling.count * shape.length * (1 + len(run.sampling.frames)) for run in runs)
+    count, test = experiment.sampling.count, shape.rows["test"]
+    held_out = count if test is None else min(count, test)
+    references = {name: held_out if name in ("data", "images") else count for name in experiment.references}
+    tokens = sum(number * shape.length for name, number in references.items() if name != "images")
+    yield Need("samples", INTEGER * (drawn + tokens))
+    yield Need("shards of samples", INTEGER * drawn, kept=False)
+    if images is not None:
+        shown = sum(run.sampling.count for run in runs) + sum(references.values())
+        yield Need("pictures", shown * images.side**2 * images.channels)
+
+
+def _sum(sizes: list[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def _times(number: int | None, factor: int) -> int | None:
+    return None if number is None else number * factor

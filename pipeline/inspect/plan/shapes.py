@@ -1,0 +1,95 @@
+"""The shape of an experiment's data before they are prepared: vocabulary, length, grid, classes, and rows."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.config import Experiment
+from pipeline.config.plugins import DATASETS
+from pipeline.crystals.tokens import length_of
+from pipeline.errors import KinoflowError
+from pipeline.flow.vocabulary import Vocabulary
+from pipeline.images.dataset import image_source
+from pipeline.images.imagedata import VIEWS
+from pipeline.images.networks.image_condition import Grid
+from pipeline.images.source import ImageSource
+from pipeline.images.vqvae import check_side
+from pipeline.inspect.plan.sizes import CLASSES, Rows, images_of, rows_of
+from pipeline.tokens.token_data import SPLITS
+
+
+@dataclass(frozen=True)
+class Images:
+    """Prepared images: rows of squares of side `kept`, of which networks see `side`, a training image in `views`."""
+
+    rows: Rows
+    kept: int
+    side: int
+    channels: int
+    levels: int
+    views: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """All that the size of networks depends on, and how many rows there are; as much of it as is known."""
+
+    vocabulary: Vocabulary
+    length: int
+    rows: Rows
+    grid: Grid | None = None
+    classes: int = 0
+    images: Images | None = None
+    evaluation: int = 0  # further sets that are as long as the test split
+    notes: tuple[str, ...] = field(default=())
+
+
+def shape_of(name: str, experiment: Experiment) -> Shape:
+    """Return the shape of the data of the experiment `name`."""
+    choice = experiment.data
+    data_set, options = DATASETS.load(choice.name), DATASETS.options(choice.name, choice.options)
+    vocabulary = data_set.vocabulary(options)
+    if getattr(data_set, "IMAGES", False):
+        return _of_images(name, experiment, vocabulary, image_source(options))
+    if hasattr(data_set, "length"):
+        length = data_set.length(options)
+    elif getattr(data_set, "CRYSTALS", False):
+        length = length_of(options.max_atoms)
+    else:
+        file = f"pipeline/data/{choice.name}.py"
+        raise KinoflowError(f"experiments.{name}.data: {file} does not say how long sequences are; add length(options)")
+    rows, further = rows_of(choice.name, options), len(getattr(options, "evaluation", ()))
+    unknown = [split for split in SPLITS if rows[split] is None]
+    note = f"{name}: how many rows of {', '.join(unknown)} {choice.name} has is known once they are prepared"
+    return Shape(vocabulary, length, rows, evaluation=further, notes=(note,) if unknown else ())
+
+
+def _of_images(name: str, experiment: Experiment, vocabulary: Vocabulary, source: ImageSource) -> Shape:
+    module, options = source.module, source.options
+    side, channels, found = module.side(options), module.channels(options), images_of(source.name, options)
+    views = VIEWS[getattr(options, "augmentation", "none")]
+    kept = round(side * getattr(options, "margin", 1.0))
+    images = Images(found, kept, side, channels, source.levels, views)
+    grid = (side, side, channels)
+    if experiment.tokenizer is not None:
+        check_side(side, experiment.tokenizer.network)
+        places = side // experiment.tokenizer.network.down
+        grid = (places, places, 1)
+    notes = []
+    if any(number is None for number in found.values()):
+        notes.append(f"{name}: how many images {source.name} has is known once they are read")
+    classes, note = _classes(name, source)
+    rows = found | {"train": None if found["train"] is None else views * found["train"]}
+    length = grid[0] * grid[1] * grid[2]
+    return Shape(vocabulary, length, rows, grid, classes, images, notes=(*notes, *note))
+
+
+def _classes(name: str, source: ImageSource) -> tuple[int, list[str]]:
+    """Return the number of classes, and what there is to say of it where it is not certain."""
+    told: Any = source.module.class_count(source.options)
+    if told is not None:
+        return int(told), []
+    folders = {path.name for path in source.inputs if path.is_dir()}
+    if len(folders) > 1:
+        return len(folders), []
+    published = CLASSES.get(source.name, 1)
+    return published, [f"{name}: the folder of {source.name} is not there; taken to be of {published} classes"]

@@ -1,0 +1,60 @@
+"""The scale sheet of a configuration: all that is known of each experiment before anything runs."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from pipeline.config import Config
+from pipeline.inspect.plan.disk import Need, disk_of
+from pipeline.inspect.plan.jobs import fetched_files, jobs_of
+from pipeline.inspect.plan.networks import Networks, networks_of
+from pipeline.inspect.plan.scoring import uncounted
+from pipeline.inspect.plan.shapes import Shape, shape_of
+from pipeline.inspect.plan.work import Work, work_of
+
+
+@dataclass(frozen=True)
+class ExperimentSheet:
+    """What one experiment asks for."""
+
+    jobs: Counter[str]
+    shape: Shape
+    networks: Networks
+    work: list[Work]
+    disk: list[Need]
+    uncounted: list[str]  # metrics whose computation is not counted
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What all experiments of a scale ask for, and the files that would be fetched for them."""
+
+    scale: str
+    experiments: dict[str, ExperimentSheet]
+    fetched: list[str]
+
+    @property
+    def jobs(self) -> Counter[str]:
+        """The jobs of the whole workflow by rule, as a dry run of Snakemake counts them."""
+        jobs = Counter({"all": 1, "fetch": len(self.fetched)})
+        for experiment in self.experiments.values():
+            jobs += experiment.jobs
+        return +jobs
+
+    @property
+    def work(self) -> list[Work]:
+        """The work of all experiments."""
+        return [work for experiment in self.experiments.values() for work in experiment.work]
+
+
+def sheet_of(config: Config) -> Sheet:
+    """Return the sheet of a configuration; nothing is fetched, read or computed for it."""
+    return Sheet(config.scale, {name: _experiment(config, name) for name in config.experiments}, fetched_files(config))
+
+
+def _experiment(config: Config, name: str) -> ExperimentSheet:
+    experiment = config.experiments[name]
+    shape = shape_of(name, experiment)
+    networks = networks_of(experiment, shape)
+    work = list(work_of(name, experiment, shape, networks))
+    disk = disk_of(config, name, shape, networks)
+    return ExperimentSheet(jobs_of(experiment), shape, networks, work, disk, uncounted(experiment, networks.judge))

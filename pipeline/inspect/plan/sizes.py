@@ -1,0 +1,42 @@
+"""How many rows the splits of a data set have, as far as its options or its publication tell before it is read."""
+
+from typing import Any
+
+from pipeline.tokens.token_data import SPLITS
+
+Rows = dict[str, int | None]  # by split; None: not known before the data are read
+
+# Rows of sets that are published in splits, and of those that are split here.
+PUBLISHED: dict[str, Rows] = {
+    "mp20": {"train": 27136, "validation": 9047, "test": 9046},  # of CDVAE, T. Xie et al., 2022
+    "cifar10": {"train": 50_000, "test": 10_000},
+    "mnist": {"train": 60_000, "test": 10_000},
+    "imagenet": {"train": 1_281_167, "test": 50_000},  # of ILSVRC 2012
+    "digits": {"train": 1797},
+    "matbench_dielectric": {"train": 3811, "validation": 476, "test": 477},  # 4764 in shares of 0.8, 0.1, 0.1
+}
+CLASSES = {"imagenet": 1000}
+
+
+def rows_of(name: str, options: Any) -> Rows:
+    """Return the rows of tokens, at most: structures that are too large or cannot be written are left out later."""
+    published = PUBLISHED.get(name, {})
+    return {split: _least(published.get(split), getattr(options, split, None)) for split in SPLITS}
+
+
+def images_of(name: str, options: Any) -> Rows:
+    """Return the images of a set; a split that was not published is held out of the training images."""
+    published, share = PUBLISHED.get(name, {}), getattr(options, "held_out", None)
+    train, rows = published.get("train"), dict[str, int | None]()
+    for split in ("validation", "test"):
+        given, found = getattr(options, split, None), published.get(split)
+        if split not in published and train is not None:
+            found = max(1, round(share * (published.get("train") or 0))) if share else given
+            train -= found or 0
+        rows[split] = _least(found, given)
+    return {"train": _least(train, getattr(options, "train", None))} | rows
+
+
+def _least(*numbers: int | None) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return min(known) if known else None

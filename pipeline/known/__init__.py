@@ -1,0 +1,1 @@
+"""Data whose distribution is known exactly, with their metric and figure."""

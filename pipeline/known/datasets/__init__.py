@@ -1,0 +1,1 @@
+"""Data sets with a known distribution by name."""

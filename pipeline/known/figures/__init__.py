@@ -1,0 +1,1 @@
+"""Figures of samples from a known distribution by name."""

@@ -1,0 +1,1 @@
+"""Metrics against a known distribution by name."""

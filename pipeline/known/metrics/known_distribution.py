@@ -1,0 +1,36 @@
+"""How far samples are from a distribution that is known exactly, by their histogram."""
+
+import torch
+
+from pipeline.config import Strict
+from pipeline.config.plugins import DATASETS
+from pipeline.scoring.subject import Subject
+
+
+class Options(Strict):
+    """None: the data set gives the distribution."""
+
+
+def score(subject: Subject, options: Options) -> dict[str, float]:
+    """Return distances between the histogram of the samples and q, and the share of samples that q allows.
+
+    Total variation is half the sum of absolute differences; the Jensen-Shannon divergence is in nats, at most log 2.
+    Both are above zero even for samples from q itself; by how much, the reference row of the data shows.
+    """
+    origin = dict(subject.data.origin)
+    name = origin.pop("name")
+    q = DATASETS.load(name).probabilities(DATASETS.options(name, origin))
+    tokens, levels = subject.samples.tokens, q.shape[0]
+    cells = sum(tokens[:, place] * levels ** (q.dim() - 1 - place) for place in range(q.dim()))
+    histogram = torch.bincount(torch.as_tensor(cells), minlength=q.numel()).double().view(q.shape) / len(tokens)
+    middle = (histogram + q) / 2
+    divergence = (_relative_entropy(histogram, middle) + _relative_entropy(q, middle)) / 2
+    return {
+        "total_variation": float((histogram - q).abs().sum() / 2),
+        "jensen_shannon": float(divergence),
+        "inside_support": float(histogram[q > 0].sum()),
+    }
+
+
+def _relative_entropy(p: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    return torch.where(p > 0, p * (p / reference).log(), 0.0).nansum()

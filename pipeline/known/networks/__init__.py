@@ -1,0 +1,1 @@
+"""Networks for any tokens by name."""

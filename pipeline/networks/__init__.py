@@ -1,0 +1,1 @@
+"""What networks of all kinds share: blocks, saved weights, objectives, devices."""

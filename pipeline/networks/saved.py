@@ -1,0 +1,153 @@
+"""Trained networks in safetensors files that say what they are: the weights, the model, the path and the loss."""
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+from pydantic import ValidationError
+from safetensors.torch import load_model
+from torch import Tensor, nn
+
+from pipeline.config import LossChoice, ModelChoice, PathChoice, Run, Strict
+from pipeline.config.plugins import MODELS
+from pipeline.errors import KinoflowError
+from pipeline.flow.chunks import row_chunks
+from pipeline.flow.paths import build_path, known_to
+from pipeline.flow.paths.base import Path as ProbabilityPath
+from pipeline.flow.score import negative_score_entropy, posterior_logits
+from pipeline.flow.vocabulary import Vocabulary
+from pipeline.store.tensors import read_description, write_network
+from pipeline.tokens.token_data import TokenData
+
+if TYPE_CHECKING:
+    from pipeline.flow.likelihood import Integrand  # training does not depend on it
+
+
+class TokenShape(Protocol):
+    """What the size of a network depends on: of prepared data, or of such as are yet to be."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def grid(self) -> tuple[int, int, int] | None: ...
+    @property
+    def classes(self) -> int: ...
+
+
+class Description(Strict):
+    """What a network is and what it was trained for."""
+
+    run: str
+    model: ModelChoice
+    path: PathChoice | None
+    loss: LossChoice | None
+    seed: int
+    length: int
+    vocabulary: str
+
+    @classmethod
+    def of(cls, run: str, chosen: Run, data: TokenData) -> "Description":
+        """Return the description of a run of the configuration that is trained on `data`."""
+        return cls(
+            run=run,
+            model=chosen.model,
+            path=chosen.path,
+            loss=chosen.loss,
+            seed=chosen.seed,
+            length=data.length,
+            vocabulary=data.vocabulary_hash,
+        )
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A trained network, the path it was trained on (None: autoregressive), and its description."""
+
+    network: nn.Module
+    path: ProbabilityPath | None
+    description: Description
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the network was trained to give concrete scores and not a posterior."""
+        return self.description.loss is not None and self.description.loss.name == "score_entropy"
+
+    @property
+    def is_told_classes(self) -> bool:
+        """Whether the network is told the class of each sequence."""
+        return is_told_classes(self.description.model)
+
+    @property
+    def integrand(self) -> "Integrand | None":
+        """The integrand of the likelihood bound, if it is not that of a posterior."""
+        return negative_score_entropy if self.has_scores else None
+
+    def posterior(self, x: Tensor, t: Tensor, labels: Tensor | None = None) -> Tensor:
+        """Return the logits of p(x1 | x_t) for tokens x [B, D] at times t [B], of classes [B] if any, [B, D, K]."""
+        logits: Tensor = self.network(x, t) if labels is None else self.network(x, t, labels=labels)
+        if self.path is None or not self.has_scores:
+            return logits
+        rows, tokens, times = logits.flatten(0, 1), x.flatten(), t.double()[:, None].expand(x.shape).flatten()
+        converted = torch.empty_like(rows, dtype=torch.float32)
+        for part in row_chunks(*rows.shape):  # in float64, of which there is no room for all rows of a large vocabulary
+            converted[part] = posterior_logits(self.path, rows[part], tokens[part], times[part]).float()
+        return converted.view_as(logits)
+
+
+def new_network(choice: ModelChoice, data: TokenShape) -> nn.Module:
+    """Return an untrained network for data of some shape; one of images is told their grid and number of classes."""
+    module = MODELS.load(choice.name)
+    known = {"grid": data.grid, "classes": data.classes}
+    taken = {key: value for key, value in known.items() if key in inspect.signature(module.build).parameters}
+    options = MODELS.options(choice.name, choice.options)
+    network: nn.Module = module.build(options, data.vocabulary, data.length, **taken)
+    return network
+
+
+def is_told_classes(choice: ModelChoice) -> bool:
+    """Return whether a network takes the class of each sequence, as `labels`."""
+    return bool(getattr(MODELS.options(choice.name, choice.options), "conditional", False))
+
+
+def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:
+    """Return the path for prepared data, and what it goes by: frequencies of tokens, distances between them."""
+    known = {"counts": data.counts(), "distances": data.distances, "embeddings": data.embeddings}
+    known = {key: value for key, value in known.items() if value is not None}
+    return build_path(choice.name, data.vocabulary, **choice.options, **known_to(choice.name, known))
+
+
+def save_network(path: Path, network: nn.Module, description: Description) -> None:
+    """Write the weights and the description."""
+    write_network(path, "weights", network, description.model_dump(mode="json"))
+
+
+def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
+    """Read the network of a run that was trained on `data`, ready for evaluation."""
+    try:
+        description = Description.model_validate(read_description(path, "weights"))
+    except ValidationError as error:
+        raise KinoflowError(f"{path}: weights of another version of this project; train it again") from error
+    if description.run != run:
+        raise KinoflowError(f"{path}: holds the weights of run {description.run!r}, not of {run!r}; give another file")
+    _check_tokens(path, description, data)
+    network = new_network(description.model, data)
+    try:
+        load_model(network, str(path))
+    except RuntimeError as error:
+        raise KinoflowError(f"{path}: the weights do not fit the tokens they are used with; {error}") from error
+    probability_path = path_for(description.path, data) if description.path else None
+    return SavedModel(network.eval(), probability_path, description)
+
+
+def _check_tokens(path: Path, description: Description, data: TokenData) -> None:
+    """Raise unless the tokens mean what they did in training, and sequences are as long: the weights may fit others."""
+    again = "use the tokens that it was trained on, or train it again"
+    if description.vocabulary != data.vocabulary_hash:
+        raise KinoflowError(f"{path}: trained on another vocabulary than that of these tokens; {again}")
+    if description.length != data.length:
+        lengths = f"trained on sequences of {description.length} tokens, these have {data.length}"
+        raise KinoflowError(f"{path}: {lengths}; {again}")

@@ -1,0 +1,172 @@
+"""Transformers whose blocks are told a condition by adaptive layer norms that start as the identity (adaLN-zero).
+
+Letters in shapes: B sequences, S tokens of each, W features (width), C features of the condition, H heads.
+"""
+
+import math
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pipeline.config import Strict
+from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
+from pipeline.networks.time_features import time_features
+
+TIME_FEATURES = 256
+PERCEPTRON_RATIO = 4  # hidden features of a block's perceptron, per feature of its input
+LONGEST_PERIOD = 10_000  # of the sinusoidal positions, in tokens
+
+
+class TransformerOptions(Strict):
+    """The size of a transformer."""
+
+    width: int = Field(256, ge=2, multiple_of=2, description="features of each token; a multiple of heads")
+    depth: int = Field(16, ge=1, description="attention blocks")
+    heads: int = Field(16, ge=1, description="attention heads of each block")
+    dropout: float = Field(0.1, ge=0, lt=1, description="share of features dropped in training")
+
+    @model_validator(mode="after")
+    def _heads_of_equal_size(self) -> "TransformerOptions":
+        if self.width % self.heads:
+            raise ValueError(f"width ({self.width}) must be a multiple of heads ({self.heads})")
+        return self
+
+
+class Modulation(nn.Module):
+    """Several sets of W numbers that follow from a condition; all are zero before training."""
+
+    def __init__(self, condition_width: int, width: int, sets: int) -> None:
+        super().__init__()
+        self.sets = sets
+        self.linear = nn.Linear(condition_width, sets * width)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, condition: Tensor) -> tuple[Tensor, ...]:
+        """Return the sets for conditions [B, C], each [B, 1, W]."""
+        modulation: Tensor = self.linear(functional.silu(condition))
+        return modulation[:, None].chunk(self.sets, dim=-1)
+
+
+class ConstantModulation(nn.Module):
+    """Several sets of W numbers without a condition that they follow from; all are zero before training."""
+
+    def __init__(self, width: int, sets: int) -> None:
+        super().__init__()
+        self.values = nn.Parameter(torch.zeros(sets, width))
+
+    def forward(self, condition: None = None) -> tuple[Tensor, ...]:
+        """Return the sets, each [1, 1, W]."""
+        return self.values[:, None, None].unbind()
+
+
+def new_modulation(condition_width: int | None, width: int, sets: int) -> Modulation | ConstantModulation:
+    """Return the modulation for conditions of so many features; None: there is no condition."""
+    return ConstantModulation(width, sets) if condition_width is None else Modulation(condition_width, width, sets)
+
+
+def modulated_norm(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
+    """Return features [B, S, W] with mean 0 and deviation 1 for each token, then scaled by 1 + scale and shifted."""
+    return torch.addcmul(shift, functional.layer_norm(features, features.shape[-1:]), 1 + scale)
+
+
+class Block(nn.Module):
+    """Attention and a perceptron, both added to their input by gates that the condition, or training alone, opens."""
+
+    def __init__(self, options: TransformerOptions, condition_width: int | None) -> None:
+        super().__init__()
+        width = options.width
+        self.modulation = new_modulation(condition_width, width, sets=6)
+        self.attention = Attention(width, options.heads)
+        self.perceptron = nn.Sequential(
+            nn.Linear(width, PERCEPTRON_RATIO * width),
+            nn.GELU(approximate="tanh"),
+            nn.Linear(PERCEPTRON_RATIO * width, width),
+        )
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(
+        self,
+        features: Tensor,
+        modulation: tuple[Tensor, ...],
+        sight: Sight = EVERYTHING,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        """Return the features [B, S, W] after the block, under what its `modulation` made of the condition."""
+        shift, scale, gate, perceptron_shift, perceptron_scale, perceptron_gate = modulation
+        gathered = self.attention(modulated_norm(features, shift, scale), sight, cache)
+        features = torch.addcmul(features, gate, self.dropout(gathered))
+        computed = self.perceptron(modulated_norm(features, perceptron_shift, perceptron_scale))
+        return torch.addcmul(features, perceptron_gate, self.dropout(computed))
+
+
+class Blocks(nn.Module):
+    """All blocks, one after the other; `condition_width` None: they are told nothing."""
+
+    def __init__(self, options: TransformerOptions, condition_width: int | None) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(options, condition_width) for _ in range(options.depth))
+
+    def modulations(self, condition: Tensor | None = None) -> list[tuple[Tensor, ...]]:
+        """Return what the blocks make of the condition [B, C]; the same for all tokens, so decoding needs it once."""
+        return [block.get_submodule("modulation")(condition) for block in self.blocks]
+
+    def forward(
+        self,
+        features: Tensor,
+        modulations: list[tuple[Tensor, ...]],
+        sight: Sight = EVERYTHING,
+        caches: list[KeyValueCache] | None = None,
+    ) -> Tensor:
+        """Return the features [B, S, W] after all blocks."""
+        for number, (block, modulation) in enumerate(zip(self.blocks, modulations, strict=True)):
+            features = block(features, modulation, sight, None if caches is None else caches[number])
+        return features
+
+
+class Head(nn.Module):
+    """The last adaptive layer norm, and a linear layer that gives the logits.
+
+    The layer is zero before training, or it has no bias and the weights of an `embedding`, to which it is tied.
+    """
+
+    def __init__(
+        self, width: int, condition_width: int | None, tokens: int, embedding: nn.Embedding | None = None
+    ) -> None:
+        super().__init__()
+        self.modulation = new_modulation(condition_width, width, sets=2)
+        self.linear = nn.Linear(width, tokens, bias=embedding is None)
+        if embedding is None:
+            nn.init.zeros_(self.linear.weight)
+            nn.init.zeros_(self.linear.bias)
+        else:
+            self.linear.weight = embedding.weight
+
+    def forward(self, features: Tensor, modulation: tuple[Tensor, ...]) -> Tensor:
+        """Return the logits of features [B, S, W] under what `modulation` made of the condition, [B, S, K]."""
+        logits: Tensor = self.linear(modulated_norm(features, *modulation))
+        return logits
+
+
+class TimeEmbedding(nn.Module):
+    """The condition that a time is."""
+
+    def __init__(self, condition_width: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(TIME_FEATURES, condition_width)
+        self.second = nn.Linear(condition_width, condition_width)
+
+    def forward(self, t: Tensor) -> Tensor:
+        """Return the condition for times t [B], [B, C]."""
+        features = time_features(t, TIME_FEATURES).to(self.first.weight.dtype)
+        condition: Tensor = self.second(functional.silu(self.first(features)))
+        return condition
+
+
+def sinusoidal_positions(length: int, width: int) -> Tensor:
+    """Return sines and cosines of the positions 0, ..., length - 1, periods 2 pi to LONGEST_PERIOD, [length, width]."""
+    frequencies = torch.exp(torch.arange(0, width, 2) * (-math.log(LONGEST_PERIOD) / width))
+    angles = torch.arange(length)[:, None] * frequencies
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)

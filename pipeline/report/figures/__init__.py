@@ -1,1 +1,0 @@
-"""Figures: one file each; `Options`, and `draw(samples, tokens, options)` that returns a matplotlib figure."""

@@ -1,0 +1,1 @@
+"""The engine that scores samples: it runs metrics and knows no modality."""

@@ -1,0 +1,88 @@
+"""Files that appear only when they are complete: written under a temporary name beside the target, then renamed."""
+
+import errno
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import KinoflowError
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+_RUST = re.compile(r"\(os error (\d+)\)")
+_PROBE = 1 << 20  # bytes that a disk with space has room for
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a temporary path in the target's folder, which takes the target's place if the block succeeds.
+
+    A disk that is full or cannot be written to is an OSError that names the target, whatever the block raised.
+    """
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())  # or a crash of the machine could leave the new name without its content
+        os.replace(temporary, target)
+    except Exception as error:
+        if (fault := _fault_of_disk(temporary, error)) is None:
+            raise
+        raise OSError(fault.errno, fault.strerror, str(target)) from error
+    finally:
+        _remove(temporary)
+
+
+def _remove(temporary: Path) -> None:
+    try:
+        temporary.unlink(missing_ok=True)
+    except OSError as error:  # of a disk that cannot be written to: there is nothing to remove
+        if error.errno not in FORBIDDEN:
+            raise
+
+
+def _fault_of_disk(temporary: Path, error: Exception) -> OSError | None:
+    """Return what the disk has to do with an error, if anything."""
+    cause: Exception | None = error
+    if said := _RUST.search(str(error)):  # safetensors
+        cause = OSError(int(said[1]), os.strerror(int(said[1])))
+    elif not isinstance(error, OSError | KinoflowError) and temporary.exists():
+        cause = _fault_of_more(temporary)  # torch does not say why, but what it wrote still takes the space
+    return cause if isinstance(cause, OSError) and cause.errno in (*FULL, *FORBIDDEN) else None
+
+
+def _fault_of_more(file: Path) -> OSError | None:
+    """Return the error that it is to write more into a file, if it is one."""
+    try:
+        with file.open("ab") as stream:
+            stream.write(bytes(_PROBE))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        return error
+    return None
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write a text file."""
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(target: Path, value: Any) -> None:
+    """Write a JSON file; a number that JSON does not have (NaN, infinity) is an error."""
+    write_text(target, json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Return the value in a JSON file of ours; one that is torn is an error that says so."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise KinoflowError(f"{path}: cannot be read as JSON ({error}); remove it and make it again") from error

@@ -1,0 +1,138 @@
+"""Which files a stage is made of: the modules of this package that it imports, directly or not, and their tables.
+
+Snakemake sees a change of a shell command, not one of the package behind it. So these files are inputs of the rules: an
+edit of the sampler draws samples anew and trains nothing. Of the files that register paths and velocities those are
+among them that a run names, so that a new one concerns no run but its own. Nothing is imported to find out.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+PACKAGE = Path(__file__).parents[1]
+
+# They carry settings and records around; what they carry is followed by the rules' parameters and outputs.
+PLUMBING = (
+    "pipeline.config",
+    "pipeline.store.code",
+    "pipeline.store.fingerprint",
+    "pipeline.store.journal",
+    "pipeline.store.process_record",
+    "pipeline.store.progress",
+    "pipeline.store.provenance",
+    "pipeline.store.tensor_journal",
+)
+# Packages that import every module of their folder by themselves; what those register is chosen by name.
+REGISTRIES = ("pipeline.flow.paths", "pipeline.flow.velocities")
+
+
+def files_of(*modules: str) -> list[Path]:
+    """Return the files of `modules` and of all they import from this package, and data that they name, sorted."""
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in found and not _is_plumbing(module):
+            found.add(module)
+            waiting += _imports(module)
+    code = [file for file in map(_file, found) if file is not None]
+    return sorted({*code, *(data for file in code for data in _data(file))})
+
+
+def _is_plumbing(module: str) -> bool:
+    return any(module == one or module.startswith(f"{one}.") for one in PLUMBING)
+
+
+def modules_named(*choices: BaseModel | None) -> list[str]:
+    """Return the modules that register the paths and velocities which parts of a configuration name, at any depth.
+
+    With them come those that they name themselves: a path may be made of others.
+    """
+    names = {text for choice in choices if choice for text in _texts(choice.model_dump())}
+    found: set[str] = set()
+    known = [entry for package in REGISTRIES for entry in _registered(package)]
+    while new := {module: file for module, file, registered in known if module not in found and names & registered}:
+        found |= new.keys()
+        names = names.union(*map(_constants, new.values()))
+    return sorted(found)
+
+
+def constant_of(module: str, name: str, default: object) -> object:
+    """Return the literal that a module assigns to `name`, without importing the module."""
+    file = _file(module)
+    for statement in ast.parse(file.read_text("utf-8")).body if file else ():
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return ast.literal_eval(statement.value)  # type: ignore[attr-defined]
+    return default
+
+
+def _file(module: str) -> Path | None:
+    base = PACKAGE.joinpath(*module.split(".")[1:])
+    candidates = (base.with_suffix(".py"), base / "__init__.py")
+    return next((file for file in candidates if file.is_file()), None)
+
+
+@cache  # a workflow asks for each of its jobs
+def _data(file: Path) -> tuple[Path, ...]:
+    """Return the JSON and YAML files in a module's folder, or below it, that the module names."""
+    names = {text for text in _constants(file) if text.endswith((".json", ".yaml")) and "/" not in text}
+    return tuple(found for name in sorted(names) for found in file.parent.rglob(name))
+
+
+@cache
+def _imports(module: str) -> tuple[str, ...]:
+    file = _file(module)
+    return tuple(_imports_in(module, file)) if file else ()
+
+
+def _imports_in(module: str, file: Path) -> Iterator[str]:
+    for node in _executed(ast.parse(file.read_text("utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            if name.split(".")[0] == PACKAGE.name:
+                parts = name.split(".")
+                yield from (".".join(parts[:length]) for length in range(2, len(parts) + 1))
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a syntax tree but those that are there for type checkers only."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING"):
+            yield from _executed(child)
+
+
+@cache
+def _registered(package: str) -> tuple[tuple[str, Path, frozenset[str]], ...]:
+    """Return the modules of a package, each with its file and the names that it registers."""
+    found = []
+    for file in sorted(PACKAGE.joinpath(*package.split(".")[1:]).glob("*.py")):
+        calls = [node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)]
+        first = [call.args[0] for call in calls if getattr(call.func, "attr", None) == "register" and call.args]
+        names = frozenset(str(argument.value) for argument in first if isinstance(argument, ast.Constant))
+        found.append((package if file.stem == "__init__" else f"{package}.{file.stem}", file, names))
+    return tuple(found)
+
+
+@cache
+def _constants(file: Path) -> frozenset[str]:
+    """Return the texts that stand in a module."""
+    nodes = ast.walk(ast.parse(file.read_text("utf-8")))
+    return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)

@@ -1,0 +1,75 @@
+"""A journal of finished parts of some work, from which it goes on after an interruption.
+
+One JSON value a line; the first line is the fingerprint of what the parts are made from. A part counts once its line is
+complete, so that a process may be killed at any moment.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.store.process_record import note_resumption
+
+Result = TypeVar("Result")
+
+
+class Journal:
+    """Finished values by their key, a position or a name, in a folder of their own."""
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        """Read what is there of the same fingerprint; anything else is thrown away."""
+        self.path, self.entries = folder / "finished.jsonl", dict[int | str, Any]()
+        folder.mkdir(parents=True, exist_ok=True)
+        good = self._read(fingerprint) if self.path.is_file() else 0
+        if self.entries:
+            note_resumption(str(self.path))
+        if good:
+            os.truncate(self.path, good)  # or the next line would be written behind a torn one
+        else:
+            self.path.unlink(missing_ok=True)
+            self._append({"fingerprint": fingerprint})
+
+    def add(self, key: int | str, value: Any) -> None:
+        """Keep a value; when this returns it is on the disk."""
+        self._append([key, value])
+        self.entries[key] = value
+
+    def once(self, key: int | str, compute: Callable[[], Result]) -> Result:
+        """Return the value that was kept under a key, or compute and keep it."""
+        if key not in self.entries:
+            self.add(key, compute())
+        value: Result = self.entries[key]
+        return value
+
+    def remove(self) -> None:
+        """Delete the journal, and its folder if there is nothing else in it."""
+        self.path.unlink()
+        if not any(self.path.parent.iterdir()):
+            self.path.parent.rmdir()
+
+    def _read(self, fingerprint: str) -> int:
+        """Read the complete lines, and return the length of this part of the file; 0 if it is of something else."""
+        good = 0
+        with self.path.open("rb") as stream:
+            for number, line in enumerate(stream):
+                try:
+                    value = json.loads(line) if line.endswith(b"\n") else None
+                except ValueError:  # a torn line: what follows it, if anything, is not to be trusted
+                    value = None
+                if value is None or (number == 0 and value != {"fingerprint": fingerprint}):
+                    return good
+                if number:
+                    self.entries[value[0]] = value[1]
+                good += len(line)
+        return good
+
+    def _append(self, value: Any) -> None:
+        try:
+            with self.path.open("ab") as stream:
+                stream.write(json.dumps(value).encode() + b"\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as error:  # such as a full disk; part of a line is passed over by the next one to read
+            raise OSError(error.errno, error.strerror, str(self.path)) from error

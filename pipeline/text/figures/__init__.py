@@ -1,0 +1,1 @@
+"""Figures of text by name."""

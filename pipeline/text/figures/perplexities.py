@@ -1,0 +1,152 @@
+"""Generative perplexity against the perplexity bound, a panel a set, and against the entropy of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from pipeline.config import REFERENCES, Strict
+from pipeline.errors import KinoflowError
+from pipeline.report.axes import plain_numbers
+from pipeline.report.exhibit import Exhibit
+from pipeline.tokens.token_data import TokenData
+
+if TYPE_CHECKING:  # every command reads the options of figures, few draw one
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SCORES = True  # it is given the scores of the samples
+BOUND, ERROR, JUDGED, ENTROPY = "perplexity_", "_error", "generative_perplexity", "token_entropy"
+INCHES = 3.4  # side of one panel
+LEGEND = 1.4  # inches
+SMALL = 7  # points of the labels
+
+
+class Options(Strict):
+    """The size of the figure."""
+
+    dpi: int = Field(150, ge=1, description="dots per inch")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A run in a panel: its place, whose network it has, what is swept, and whether it is autoregressive."""
+
+    x: float
+    y: float
+    network: str
+    swept: str = ""
+    autoregressive: bool = False
+
+
+def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figure:
+    """Return the figure: a color a network, rings for further numbers of steps, stars for autoregressive networks.
+
+    The Pareto front is that of the runs with a path.
+    """
+    from matplotlib.figure import Figure
+
+    runs = {exhibit.run: exhibit for exhibit in exhibits if exhibit.run not in REFERENCES}
+    references = {exhibit.run: scores_of(exhibit) for exhibit in exhibits if exhibit.run in REFERENCES}
+    sets = list(dict.fromkeys(key for exhibit in runs.values() for key in bounds_of(exhibit)))
+    trained = [run for run, exhibit in runs.items() if "weights" not in exhibit.samples.conditions]
+    figure = Figure(figsize=(INCHES * (len(sets) + 1) + LEGEND, INCHES), layout="constrained", dpi=options.dpi)
+    *panels, last = figure.subplots(1, len(sets) + 1, squeeze=False, sharey=True)[0]
+    for axes, key in zip(panels, sets, strict=True):
+        _draw_points(axes, points := points_of(runs, key), trained)
+        _draw_front(axes, pareto_front([point for point in points if not point.autoregressive]))
+        axes.set_xscale("log")
+        plain_numbers(axes.xaxis)
+        axes.set_xlabel(f"perplexity of {key.removeprefix(BOUND)} (bound)", fontsize=8)
+    _draw_points(last, points_of(runs, ENTROPY), trained)
+    last.set_xlabel("entropy of a sample's tokens, nats", fontsize=8)
+    for scores in references.values():
+        if {ENTROPY, JUDGED} <= scores.keys():
+            last.plot(scores[ENTROPY], scores[JUDGED], marker="X", color="black", markersize=6, linestyle="")
+    for axes in figure.axes:
+        _draw_references(axes, references)
+        axes.tick_params(labelsize=SMALL)
+    last.set_yscale("log")
+    plain_numbers(last.yaxis)
+    figure.axes[0].set_ylabel("generative perplexity", fontsize=8)
+    figure.legend(*last.get_legend_handles_labels(), loc="outside right center", fontsize=SMALL, frameon=False)
+    return figure
+
+
+def scores_of(exhibit: Exhibit) -> dict[str, float]:
+    """Return the scores of a run or reference."""
+    if exhibit.scores is None:
+        raise KinoflowError(f"{exhibit.run}: this figure shows scores; give them with --scores")
+    return exhibit.scores
+
+
+def bounds_of(exhibit: Exhibit) -> list[str]:
+    """Return the columns of perplexities that a run has, one a set."""
+    return [key for key in scores_of(exhibit) if key.startswith(BOUND) and not key.endswith(ERROR)]
+
+
+def points_of(runs: dict[str, Exhibit], key: str) -> list[Point]:
+    """Return the runs that have both a value `key`, their own or that of their network, and a generative perplexity."""
+    points = []
+    for run, exhibit in runs.items():
+        conditions, own = exhibit.samples.conditions, scores_of(exhibit)
+        network = conditions.get("weights", run)
+        x = own.get(key, scores_of(runs[network]).get(key) if network in runs else None)
+        if x is not None and JUDGED in own:
+            swept = run.removeprefix(f"{network}_").replace("_", " ") if network != run else ""
+            points.append(Point(x, own[JUDGED], network, swept, conditions.get("path") == "autoregressive"))
+    return points
+
+
+def pareto_front(points: Sequence[Point]) -> list[Point]:
+    """Return the points that no other beats in one coordinate without losing in the other, by x; less is better."""
+    front: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.x, point.y)):
+        if not front or point.y < front[-1].y:
+            front.append(point)
+    return front
+
+
+def _draw_points(axes: Axes, points: Sequence[Point], trained: Sequence[str]) -> None:
+    for point in points:
+        color = f"C{trained.index(point.network) % 10}" if point.network in trained else "grey"
+        axes.scatter(
+            point.x,
+            point.y,
+            s=60 if point.autoregressive else 26,
+            marker="*" if point.autoregressive else "o",
+            facecolors="none" if point.swept else color,
+            edgecolors=color,
+            zorder=2,
+            label=None if point.swept else point.network,
+        )
+
+
+def _draw_front(axes: Axes, front: Sequence[Point]) -> None:
+    """Draw a line along the front, and the names of the runs on it in bold."""
+    axes.plot([point.x for point in front], [point.y for point in front], color="black", linewidth=1.5, zorder=1)
+    for point in front:
+        name = f"{point.network}, {point.swept}" if point.swept else point.network
+        axes.annotate(
+            name,
+            (point.x, point.y),
+            fontsize=SMALL,
+            weight="bold",
+            xytext=(-5, -3),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+        )
+
+
+def _draw_references(axes: Axes, references: dict[str, dict[str, float]]) -> None:
+    for run, scores in references.items():
+        if JUDGED in scores:
+            axes.axhline(scores[JUDGED], color="grey", linewidth=0.8, linestyle="--", zorder=0)
+            beside = axes.get_yaxis_transform()  # x as a share of the axis, y by its values
+            axes.text(
+                0.01, scores[JUDGED], REFERENCES[run], transform=beside, fontsize=SMALL - 1, color="grey", va="bottom"
+            )

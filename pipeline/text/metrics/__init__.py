@@ -1,0 +1,1 @@
+"""Metrics of text by name."""

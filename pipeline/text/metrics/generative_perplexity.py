@@ -1,0 +1,115 @@
+"""How surprised a language model is by samples of text: generative perplexity, and how varied the samples are."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, field_validator
+
+from pipeline.config import Fetching, NameAlone, Strict
+from pipeline.config.plugins import JUDGES
+from pipeline.store.seeds import derive_seed
+from pipeline.text.judge import ChosenJudge, JudgeChoice
+
+if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+    from pipeline.scoring.subject import Subject
+
+RESAMPLES = 1000  # of the bootstrap
+GRAMS = (1, 2, 3)  # tokens in the sequences whose variety is counted
+
+
+class Options(Strict):
+    """Who judges, and how much."""
+
+    judge: Annotated[JudgeChoice, NameAlone] = Field(
+        JudgeChoice(name="transformers"), description="language model that judges, and its options"
+    )
+    samples: int = Field(512, ge=1, description="samples that are judged, from the first on; all if there are fewer")
+
+    @field_validator("judge")
+    @classmethod
+    def _known_judge(cls, choice: JudgeChoice) -> JudgeChoice:
+        ChosenJudge.of(choice)
+        return choice
+
+
+def score(subject: Subject, options: Options) -> dict[str, float]:
+    """Return the perplexity, exp(nats / tokens) over all tokens of the judge, its interval, and the samples' variety.
+
+    The tokens are the judge's own: figures of different judges do not compare. A text that repeats itself surprises
+    nobody, so that low entropy games the judge, and so does a low temperature: a perplexity below that of the data
+    (its reference row) at a lower entropy is no merit. Entropy and distinct n-grams are of the run's own tokens.
+    """
+    from pipeline.text.diversity import distinct, token_entropy
+    from pipeline.text.tokenizer import tokenizer_of
+
+    tokens = subject.samples.tokens[: options.samples]
+    texts = tokenizer_of(subject.data).decode(tokens)
+    judge = ChosenJudge.of(options.judge).load(
+        cache=subject.cache or Path(Fetching().cache),
+        weights=subject.judge_weights,
+        data=subject.data,
+        device=subject.device,
+    )
+    variety = {f"distinct_{size}": distinct(tokens, size) for size in GRAMS if size <= tokens.shape[1]}
+    return {
+        **perplexity(*judge.negative_log_likelihood(texts), subject.seed),
+        "token_entropy": token_entropy(tokens),
+        **variety,
+    }
+
+
+def perplexity(nats: NDArray[np.float64], tokens: NDArray[np.int64], seed: int) -> dict[str, float]:
+    """Return exp(sum of nats [N] / sum of tokens [N]) and its 95 % interval, by a bootstrap over the N samples.
+
+    Nothing is returned if no sample has a token that was judged.
+    """
+    import torch
+
+    judged = tokens > 0
+    nats, tokens = nats[judged], tokens[judged]
+    if not len(tokens):
+        return {}
+    generator = torch.Generator().manual_seed(derive_seed(seed, "generative_perplexity"))
+    drawn = torch.randint(len(tokens), (RESAMPLES, len(tokens)), generator=generator).numpy()
+    low, high = np.quantile(nats[drawn].sum(axis=1) / tokens[drawn].sum(axis=1), (0.025, 0.975))
+    return {
+        "generative_perplexity": math.exp(nats.sum() / tokens.sum()),
+        "generative_perplexity_low": math.exp(low),
+        "generative_perplexity_high": math.exp(high),
+    }
+
+
+def conditions(subject: Subject, options: Options) -> dict[str, str]:
+    """Return who judged."""
+    return {"judge": ChosenJudge.of(options.judge).label}
+
+
+def files(options: Options) -> list[str]:
+    """Return the names in the catalogue of the files that the judge is read from."""
+    return ChosenJudge.of(options.judge).files
+
+
+def inputs(options: Options) -> list[Path]:
+    """Return the user's files that the judge is read from."""
+    return ChosenJudge.of(options.judge).inputs
+
+
+def hub_names(options: Options) -> list[str]:
+    """Return what the judge is called on the model hub, if it is read from there."""
+    name = ChosenJudge.of(options.judge).hub_name
+    return [] if name is None else [name]
+
+
+def run_of(options: Options) -> str | None:
+    """Return the run of the experiment whose network judges, if it is one."""
+    return ChosenJudge.of(options.judge).run
+
+
+def modules(options: Options) -> list[str]:
+    """Return the module of the judge, which is loaded by name."""
+    return [JUDGES.module(options.judge.name)]

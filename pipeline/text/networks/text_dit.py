@@ -1,0 +1,35 @@
+"""A transformer over text that sees all tokens of x_t, and the time if it is to be told it."""
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from pipeline.flow.vocabulary import Vocabulary
+from pipeline.networks.transformer import TimeEmbedding
+from pipeline.text.networks.text_transformer import TextOptions, TextTransformer
+
+
+class Options(TextOptions):
+    """The size of the network."""
+
+    # The paper gives the width, the depth, the heads and the number of parameters (150 million) but not this; 448 makes
+    # it 149.5 million at the paper's size.
+    condition: int = Field(448, ge=1, description="features of the time, which the blocks are told")
+    time: bool = Field(True, description="tell the network the time; mask paths do not need it")
+
+
+class TextDit(TextTransformer):
+    """Embeddings, attention blocks told the time, and K logits."""
+
+    def __init__(self, options: Options, tokens: int, length: int) -> None:
+        super().__init__(options, options.condition if options.time else None, tokens, length)
+        self.time = TimeEmbedding(options.condition) if options.time else None
+
+    def forward(self, x: Tensor, t: Tensor) -> Tensor:
+        """Return the logits of p(x1 | x_t), [B, D, K]."""
+        condition = None if self.time is None else self.time(t)
+        return self.logits(x, self.blocks.modulations(condition), self.head.modulation(condition))
+
+
+def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:
+    """Return the network for sequences of at most `length` tokens."""
+    return TextDit(options, vocabulary.size, length)

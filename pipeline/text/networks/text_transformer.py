@@ -1,0 +1,69 @@
+"""What the networks for text share: sizes, rotary positions, and an embedding that may also be the last layer.
+
+Letters in shapes: B sequences, D tokens of each, W features, K tokens of the vocabulary.
+"""
+
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from pipeline.networks.attention import KeyValueCache, Sight
+from pipeline.networks.rotary import Rotary
+from pipeline.networks.transformer import Blocks, Head, TransformerOptions
+
+# Of the embeddings before training. The gates are closed then, so that a tied head sees the embedding of each token and
+# answers with that token: its logit is about width x deviation, while those of the others are near zero. That is what a
+# denoiser should begin with: a token that is data stays, and all are about equally likely in place of a mask.
+EMBEDDING_DEVIATION = 0.02
+
+
+class TextOptions(TransformerOptions):
+    """The size of a transformer over text."""
+
+    width: int = Field(768, ge=2, multiple_of=2, description="features of each token; an even multiple of heads")
+    depth: int = Field(12, ge=1, description="attention blocks")
+    heads: int = Field(12, ge=1, description="attention heads of each block")
+    dropout: float = Field(0.02, ge=0, lt=1, description="share of features dropped in training")
+    tied: bool = Field(True, description="use the embedding as the weights of the last layer too")
+
+    @model_validator(mode="after")
+    def _features_in_pairs(self) -> "TextOptions":
+        if self.width // self.heads % 2:
+            raise ValueError(f"width ({self.width}) must be an even multiple of heads ({self.heads})")
+        return self
+
+
+class TextTransformer(nn.Module):
+    """Embeddings, attention blocks with rotary positions, and K logits; the condition is up to the network.
+
+    Linear layers keep PyTorch's initialisation at any depth: gates that open from zero say how much each block adds.
+    """
+
+    def __init__(
+        self,
+        options: TextOptions,
+        condition_width: int | None,
+        tokens: int,
+        length: int,
+        deviation: float = EMBEDDING_DEVIATION,
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(tokens, options.width)
+        nn.init.normal_(self.embedding.weight, std=deviation)
+        self.rotary = Rotary(length, options.width // options.heads)
+        self.blocks = Blocks(options, condition_width)
+        self.head = Head(options.width, condition_width, tokens, self.embedding if options.tied else None)
+
+    def logits(
+        self,
+        x: Tensor,
+        modulations: list[tuple[Tensor, ...]],
+        head_modulation: tuple[Tensor, ...],
+        causal: bool = False,
+        before: int = 0,
+        caches: list[KeyValueCache] | None = None,
+    ) -> Tensor:
+        """Return the logits [B, D, K] at tokens x [B, D], which follow those `before` them that the caches know."""
+        sight = Sight(causal=causal, rotation=self.rotary(x.shape[1], before))
+        features = self.blocks(self.embedding(x), modulations, sight, caches)
+        logits: Tensor = self.head(features, head_modulation)
+        return logits

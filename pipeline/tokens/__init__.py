@@ -1,0 +1,1 @@
+"""Prepared data: token sequences with their vocabulary."""

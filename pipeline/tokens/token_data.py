@@ -1,0 +1,146 @@
+"""Prepared data: token arrays of one length in named splits, and their vocabulary, in one safetensors file.
+
+The file is memory-mapped: a split may be larger than the memory, as long as nobody asks for all of it at once. All
+tokens are looked at once, before the file is written; it says how often each occurs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pipeline.errors import KinoflowError
+from pipeline.flow.vocabulary import Vocabulary
+from pipeline.store.provenance import settings_hash
+from pipeline.store.tensors import read_tensors, write_tensors
+
+SPLITS = ("train", "validation", "test")
+_KIND_OF, _DISTANCES, _EMBEDDINGS, _COUNTS = "kind_of", "distances", "embeddings", "counts"
+_EVALUATION, _LABELS = "evaluation/", "labels/"
+_AT_ONCE = 2**24  # tokens that are looked at together
+
+
+@dataclass(frozen=True)
+class TokenData:
+    """Tokens [N, D] for each of the splits, their vocabulary, and the data set's name and options.
+
+    A data set may know how far apart its tokens are, which metric paths go by: `distances` [K, K], or `embeddings`
+    [K, E] if there are many. One of text has the `tokenizer` (JSON of the `tokenizers` library), further sets for
+    `evaluation` by name, and a `record` of what was read: documents, words, tokens. One of images has a `grid` of rows,
+    columns and channels that its positions are in, in this order, and for each split the classes [N] of its sequences
+    as `labels`, of which there are `classes`. Data from a file come with their `known_counts`, and have been checked.
+    """
+
+    train: Tensor
+    validation: Tensor
+    test: Tensor
+    vocabulary: Vocabulary
+    origin: dict[str, Any]
+    distances: Tensor | None = None
+    tokenizer: str | None = None
+    evaluation: dict[str, Tensor] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
+    known_counts: Tensor | None = None
+    embeddings: Tensor | None = None
+    grid: tuple[int, int, int] | None = None
+    labels: dict[str, Tensor] = field(default_factory=dict)
+    classes: int = 0
+
+    def __post_init__(self) -> None:
+        for name, tokens in self._sets().items():
+            if tokens.dim() != 2 or not len(tokens) or tokens.shape[1] != self.train.shape[1]:
+                raise KinoflowError(
+                    f"{name}: sequences of one length expected, got {tuple(tokens.shape)}; give more data"
+                )
+            for rows in parts_of(tokens) if self.known_counts is None else ():
+                self.vocabulary.kinds_of(rows)
+
+    @property
+    def length(self) -> int:
+        """The number of tokens in a sequence."""
+        return self.train.shape[1]
+
+    @property
+    def vocabulary_hash(self) -> str:
+        """A hash of what the tokens mean: weights that were trained on others must not be used with these."""
+        meaning: dict[str, Any] = {"kinds": self.vocabulary.kind_of.values.tolist(), "mask": self.vocabulary.mask_token}
+        meaning |= {} if self.embeddings is None else {"embeddings": self.embeddings.tolist()}
+        return settings_hash(meaning | {"tokenizer": self.tokenizer})
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it is known which class each sequence is of."""
+        return bool(self.labels)
+
+    def counts(self) -> Tensor:
+        """Return how often each token occurs in the training split, [K]."""
+        if self.known_counts is not None:
+            return self.known_counts
+        counts = torch.zeros(self.vocabulary.size, dtype=torch.int64)
+        for rows in parts_of(self.train):
+            counts += torch.bincount(rows.flatten(), minlength=self.vocabulary.size)
+        return counts
+
+    def tokens_per_sequence(self) -> float:
+        """Return how many tokens of a training sequence are not certain beforehand, as pads are, in the mean."""
+        tokens_of = self.vocabulary.targets(torch.arange(self.vocabulary.kinds)).sum(-1)
+        kind_of = self.vocabulary.kind_of.values
+        uncertain = (kind_of >= 0) & (tokens_of[kind_of.clamp(min=0)] > 1)
+        return float(self.counts()[uncertain].sum()) / len(self.train)
+
+    def save(self, path: Path) -> None:
+        """Write the file; tokens take the smallest type that holds them."""
+        size = self.vocabulary.size
+        dtype = torch.uint8 if size <= 2**8 else torch.uint16 if size <= 2**16 else torch.int32
+        tensors = {name: tokens.to(dtype) for name, tokens in self._sets().items()}
+        tensors[_KIND_OF] = self.vocabulary.kind_of.values.to(torch.int16)
+        tensors[_COUNTS] = self.counts()
+        tensors |= {} if self.distances is None else {_DISTANCES: self.distances.double()}
+        tensors |= {} if self.embeddings is None else {_EMBEDDINGS: self.embeddings.double()}
+        tensors |= {_LABELS + split: labels.to(torch.int32) for split, labels in self.labels.items()}
+        description = {
+            "origin": self.origin,
+            "mask": self.vocabulary.mask_token,
+            "tokenizer": self.tokenizer,
+            "record": self.record,
+            "grid": self.grid,
+            "classes": self.classes,
+        }
+        write_tensors(path, "tokens", tensors, description)
+
+    @classmethod
+    def load(cls, path: Path) -> "TokenData":
+        """Read the file."""
+        tensors, description = read_tensors(path, "tokens")
+        if _COUNTS not in tensors or "grid" not in description:
+            raise KinoflowError(f"{path}: tokens of another version of this project; prepare them again")
+        train, validation, test = (tensors[split] for split in SPLITS)
+        return cls(
+            train,
+            validation,
+            test,
+            Vocabulary(tensors[_KIND_OF], description["mask"]),
+            description["origin"],
+            tensors.get(_DISTANCES),
+            description["tokenizer"],
+            {name.removeprefix(_EVALUATION): rows for name, rows in tensors.items() if name.startswith(_EVALUATION)},
+            description["record"],
+            tensors[_COUNTS],
+            tensors.get(_EMBEDDINGS),
+            tuple(description["grid"]) if description["grid"] else None,
+            {name.removeprefix(_LABELS): rows.long() for name, rows in tensors.items() if name.startswith(_LABELS)},
+            description["classes"],
+        )
+
+    def _sets(self) -> dict[str, Tensor]:
+        further = {_EVALUATION + name: tokens for name, tokens in self.evaluation.items()}
+        return {split: getattr(self, split) for split in SPLITS} | further
+
+
+def parts_of(tokens: Tensor) -> Iterator[Tensor]:
+    """Yield the rows of tokens [N, D] as int64, some at a time, so that not all are in memory at once."""
+    for rows in tokens.split(max(1, _AT_ONCE // tokens.shape[1])):
+        yield rows.long()
