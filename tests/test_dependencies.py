@@ -49,7 +49,12 @@ def test_sampling_depends_on_the_sampler_but_not_on_the_training_loop() -> None:
 
 
 def test_what_the_rules_parameters_follow_is_no_dependency() -> None:
-    assert not names("pipeline.training.train") & {"config/experiments.py", "store/provenance.py", "config/plugins.py", "cli.py"}
+    assert not names("pipeline.training.train") & {
+        "config/experiments.py",
+        "store/provenance.py",
+        "config/plugins.py",
+        "cli.py",
+    }
 
 
 def test_a_constant_is_read_without_importing_its_module(tmp_path: Path) -> None:

@@ -7,17 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.config import Config
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import METASTABLE, formation_energy
 from pipeline.crystals.hull import Hull
 from pipeline.crystals.matching import first_places, match_crystals
-from pipeline.crystals.settings import settings_of
-from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, crystals_of, records_of
+from pipeline.crystals.table import Row, crystal_of, records_of
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
-from pipeline.store.parquet import read_table, write_table
-from pipeline.store.provenance import write_provenance
 
 DESCRIBED = ("structural_valid", "composition_valid", "composition_valid_default")
 RELAXED = ("id", "reason", "converged", "steps", "energy_per_atom", "lengths", "angles", "numbers", "fractions")
@@ -47,26 +43,6 @@ COLUMNS = {
 }
 OF_HULL = ("hull_energy", "energy_above_hull", "stable", "metastable", "sun")
 OF_TRAIN = ("novel", "sun")
-
-
-def assess(
-    config: Config, experiment: str, *, described: Path, relaxed: Path, hull: Path, rows: Path, output: Path, csv: Path
-) -> None:
-    """Write a row for each generated structure, as parquet and as CSV."""
-    settings = settings_of(config, experiment)
-    known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
-    train = crystals_of(known[(known["split"] == "train") & (known["reason"] == "")])
-    frame = assess_rows(
-        read_table(described, [*CRYSTAL_COLUMNS, "atoms", "elements", "density", *DESCRIBED]),
-        read_table(relaxed, RELAXED),
-        Hull.load(hull),
-        [crystal for crystal in train if crystal is not None],
-        workers=settings.workers,
-        seconds=settings.seconds,
-    )
-    write_table(output, frame)
-    write_csv(csv, frame)
-    write_provenance([output, csv], {"seconds": settings.seconds}, config.seed, [described, relaxed, hull, rows])
 
 
 def assess_rows(

@@ -1,4 +1,4 @@
-"""The stage that says how far CHGNet and the hull can be trusted: both against known energies of test structures."""
+"""How far CHGNet and the hull can be trusted: both against known energies of test structures."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.config import Config
+from pipeline.config import Crystals
 from pipeline.crystals.chgnet import load_chgnet, static_energy
 from pipeline.crystals.crystal import Floats
 from pipeline.crystals.energies import METASTABLE, formation_energy
 from pipeline.crystals.hull import DATA_SET, ELEMENT, PUBLISHED, Hull, shares_of
-from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
 from pipeline.crystals.workers import run_tasks
 from pipeline.report.markdown import markdown_table
 from pipeline.report.numbers import write_numbers
 from pipeline.store.atomic import write_text
 from pipeline.store.parquet import read_table
-from pipeline.store.provenance import write_provenance
-from pipeline.store.seeds import derive_seed
 
 RESAMPLES = 2000
 NEARLY = 1e-6  # eV/atom; less is on the hull
@@ -43,9 +40,9 @@ COLUMNS = (
 )
 
 
-def calibrate(
-    config: Config,
-    experiment: str,
+def write_calibration(
+    chosen: Crystals,
+    seed: int,
     *,
     rows: Path,
     hull: Path,
@@ -59,8 +56,6 @@ def calibrate(
     A data set that knows its energies is compared with those. One that does not is compared with the published
     formation energy of the ground state of the same formula. `load` is what each worker gets its calculator from.
     """
-    chosen = settings_of(config, experiment)
-    seed = derive_seed(config.seed, experiment, "calibration")
     known = Hull.load(hull)
     drawn = draw_test_rows(rows, chosen.calibration, seed)
     predicted = formation_energies(drawn, workers=chosen.workers, seconds=chosen.seconds, load=load)
@@ -76,8 +71,6 @@ def calibrate(
     write_text(csv, pd.DataFrame(table, columns=list(COLUMNS)).to_csv(index=False))
     write_text(markdown, f"{markdown_table(table, [], COLUMNS[:2], COLUMNS[2:-1])}\n{NOTE}\n")
     write_numbers(numbers, {row["compared"]: row for row in table})
-    settings = {"calibration": chosen.calibration, "seconds": chosen.seconds}
-    write_provenance([csv, markdown, numbers], settings, config.seed, [rows, hull])
 
 
 def draw_test_rows(rows: Path, count: int, seed: int) -> list[Row]:

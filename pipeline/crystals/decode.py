@@ -7,26 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.config import Config
-from pipeline.config.plugins import DATASETS
 from pipeline.crystals.export import write_cif_zip, write_extxyz
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, frame_of, rejected_row, row_of
 from pipeline.crystals.tokens import decode
-from pipeline.errors import KinoflowError
 from pipeline.sampling.samples import SampleSet
 from pipeline.store.parquet import write_table
 from pipeline.store.provenance import write_provenance
-
-
-def decode_samples(config: Config, experiment: str, *, samples: Path, table: Path, extxyz: Path, cifs: Path) -> None:
-    """Write the crystals of samples; a sample that is none has a reason in the table and is in no other file.
-
-    If its tokens are atoms, only in a cell that cannot exist, the table has them, too: they are a composition.
-    """
-    name = config.experiments[experiment].data.name
-    if not getattr(DATASETS.load(name), "CRYSTALS", False):
-        raise KinoflowError(f"experiments.{experiment}.data: {name!r} is not a data set of crystals; nothing to decode")
-    write_crystals(SampleSet.load(samples), table, extxyz, cifs, {"samples": samples.name}, config.seed, [samples])
 
 
 def write_crystals(

@@ -2,23 +2,16 @@
 
 import warnings
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pipeline.config import Config
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.fingerprints import Fingerprinter
-from pipeline.crystals.settings import settings_of
-from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystals_of
+from pipeline.crystals.table import Row, crystals_of
 from pipeline.crystals.validity import composition_valid, structural_valid
 from pipeline.crystals.workers import run_tasks_once
-from pipeline.errors import KinoflowError
-from pipeline.store.fingerprint import fingerprint
 from pipeline.store.journal import Journal
-from pipeline.store.parquet import read_table, write_table
-from pipeline.store.provenance import write_provenance
 
 NOTHING: Row = {
     "atoms": 0,
@@ -31,33 +24,6 @@ NOTHING: Row = {
     "structure_fingerprint": [],
     "fingerprint_reason": "",
 }
-
-
-def describe(
-    config: Config,
-    experiment: str,
-    *,
-    crystals: Path,
-    split: str | None,
-    output: Path,
-    journal: Path | None = None,
-) -> None:
-    """Write the description of every crystal of a table, or of the usable ones of a split.
-
-    With the folder of a `journal`, work that was stopped goes on with the next crystal.
-    """
-    frame = read_table(crystals, [*CRYSTAL_COLUMNS, *(["split"] if split else [])])
-    if split:
-        frame = frame[(frame["split"] == split) & (frame["reason"] == "")].reset_index(drop=True)
-        if frame.empty:
-            raise KinoflowError(f"{crystals}: no usable structure in the split {split!r}; prepare more data")
-    settings = settings_of(config, experiment)
-    what = {"seconds": settings.seconds, "split": split}
-    finished = Journal(journal, fingerprint(what, [crystals], "pipeline.crystals.describe")) if journal else None
-    write_table(output, describe_rows(frame, settings.workers, settings.seconds, finished))
-    write_provenance([output], what, config.seed, [crystals])
-    if finished:
-        finished.remove()
 
 
 def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: Journal | None = None) -> pd.DataFrame:

@@ -19,7 +19,6 @@ from pipeline.crystals.export import write_extxyz
 from pipeline.crystals.hull import FILES, Hull, build_hull, elements_of, published_points
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.relaxation import relax_table
-from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
 from pipeline.fetch.errors import FetchError
 from pipeline.fetch.fetching import fetch_by_name
@@ -50,7 +49,7 @@ def evaluate(
     its energies cannot be fetched, there is no stability. The folder gets structures.csv and .parquet, scores.json, the
     relaxed structures as relaxed.parquet and .extxyz, and described.parquet.
     """
-    settings = settings_of(config, experiment)
+    settings = config.experiments[experiment].crystals or Crystals()
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
     references = _hull(config, experiment, settings, rows, hull, output / "hull.parquet")
     train, test = _references(config, experiment, settings, rows)
@@ -123,7 +122,7 @@ def _hull(
             built = Hull([*points, *elements_of(points)], f"{len(points)} published formation energies")
             built.save(output)
             return built
-    build_hull(config, experiment, rows=rows or output, output=output)
+    build_hull(settings, config.seed, Path(config.data.cache), rows=rows or output, output=output)
     return Hull.load(output)
 
 

@@ -1,8 +1,14 @@
-"""What is known of the structures of a run, which is what the metrics of crystals are computed from."""
+"""What is known of the structures of a run; the metrics of crystals are computed from it."""
 
+import importlib.metadata
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
+
+from pipeline.errors import KinoflowError
+from pipeline.scoring.subject import Subject
+from pipeline.store.parquet import read_table
 
 
 @dataclass(frozen=True)
@@ -17,3 +23,22 @@ class CrystalEvidence:
     described: pd.DataFrame
     test: pd.DataFrame | None = None
     evaluations: float | None = None
+
+
+def evidence_of(subject: Subject) -> CrystalEvidence:
+    """Return what is known of the crystals that are scored; an error if the samples are something else."""
+    if "structures" not in subject.files:
+        name = subject.data.origin.get("name")
+        raise KinoflowError(f"data {name!r}: these are no crystals; remove the metrics crystal_* from `scoring`")
+    structures, described, test = (read_table(subject.files[key]) for key in ("structures", "described", "test"))
+    return CrystalEvidence(structures, described, test, subject.samples.conditions.get("NFE"))
+
+
+def conditions(subject: Subject, options: Any) -> dict[str, str]:
+    """Return what the tables say of how crystals were measured: the data, the hull and the energy model."""
+    crystals = subject.block.crystals if subject.block else None
+    return {
+        "data": subject.data.origin["name"],
+        "hull": (crystals.hull if crystals else None) or "published formation energies",
+        "energy model": f"CHGNet {importlib.metadata.version('chgnet')}",
+    }

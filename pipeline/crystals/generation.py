@@ -13,7 +13,7 @@ from pipeline.errors import KinoflowError
 from pipeline.networks.devices import check_gpus
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around
-from pipeline.sampling.generate import conditions_of
+from pipeline.sampling.conditions import conditions_of
 from pipeline.sampling.samples import SampleSet
 from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import TokenData

@@ -23,11 +23,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.config import Config
+from pipeline.config import Crystals
 from pipeline.crystals.computed_entries import read_computed_entries
 from pipeline.crystals.corrections import change_of_2020
 from pipeline.crystals.energies import symbols_of
-from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import records_of
 from pipeline.crystals.workers import run_tasks
 from pipeline.errors import KinoflowError
@@ -175,9 +174,8 @@ class Hull:
         return cls(points, record["description"])
 
 
-def build_hull(config: Config, experiment: str, *, rows: Path, output: Path) -> None:
-    """Write the hull for an experiment on crystals."""
-    crystals = settings_of(config, experiment)
+def build_hull(crystals: Crystals, seed: int, cache: Path, *, rows: Path, output: Path) -> None:
+    """Write the hull for an experiment on crystals; fetched files are in the `cache`."""
     if crystals.hull is not None:
         inputs = [Path(crystals.hull)]
         entries = read_computed_entries(inputs[0])
@@ -185,7 +183,7 @@ def build_hull(config: Config, experiment: str, *, rows: Path, output: Path) -> 
         points += elements_of(points, entries.elements)
         description = entries.description
     else:
-        files = [Path(config.data.cache) / name for name in FILES]
+        files = [cache / name for name in FILES]
         inputs = [rows, *files]
         published, on_hull = published_points(files, crystals.workers), list(row_points(read_table(rows)))
         points = [*published, *on_hull]
@@ -196,7 +194,7 @@ def build_hull(config: Config, experiment: str, *, rows: Path, output: Path) -> 
         )
     hull = Hull(points, description)
     hull.save(output)
-    write_provenance([output], {"crystals": {"hull": crystals.hull}}, config.seed, inputs)
+    write_provenance([output], {"crystals": {"hull": crystals.hull}}, seed, inputs)
     print(f"hull: {len(hull.points)} points ({hull.description})")
 
 

@@ -9,38 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.config import Config, Relaxation
+from pipeline.config import Relaxation
 from pipeline.crystals import relax
 from pipeline.crystals.chgnet import load_chgnet
 from pipeline.crystals.relax import RELAXED_COLUMNS, lost
-from pipeline.crystals.settings import settings_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
 from pipeline.crystals.workers import run_tasks_once
-from pipeline.store.fingerprint import code_hash
+from pipeline.store.code import code_hash
 from pipeline.store.journal import Journal
 from pipeline.store.parquet import read_table, write_table
-from pipeline.store.provenance import gather_provenance, settings_hash, write_provenance
+from pipeline.store.provenance import settings_hash, write_provenance
 from pipeline.store.shards import part_of
 
 PACKAGES = ("chgnet", "ase", "torch", "numpy")  # whose versions change the last digits, or more
-
-
-def relax_shard(
-    config: Config,
-    experiment: str,
-    *,
-    crystals: Path,
-    shard: int,
-    shards: int,
-    journal: Path,
-    output: Path,
-    load: Callable[[], Any] = load_chgnet,
-) -> None:
-    """Relax one shard of the first crystals of a table, as the configuration says."""
-    settings = settings_of(config, experiment).relaxation
-    relax_table(
-        settings, config.seed, crystals=crystals, shard=shard, shards=shards, journal=journal, output=output, load=load
-    )
 
 
 def relax_table(
@@ -81,17 +62,6 @@ def relax_table(
     write_provenance([output], {"relaxation": what}, seed, [crystals])
     print(summary(relaxed))
     kept.remove()
-
-
-def gather_relaxed(shards: Sequence[Path], output: Path) -> None:
-    """Join the shards, in the order given, which is that of the crystals."""
-    frames = [read_table(path, RELAXED_COLUMNS)[list(RELAXED_COLUMNS)] for path in shards]
-    rows = [row for frame in frames for row in records_of(frame)]
-    lists = [name for name, kind in RELAXED_COLUMNS.items() if kind == "list"]
-    plain = [row | {name: list(row[name]) for name in lists} for row in rows]
-    write_table(output, frame_of(plain, RELAXED_COLUMNS))
-    gather_provenance(output, shards)
-    print(summary(rows))
 
 
 def summary(rows: Sequence[Row]) -> str:

@@ -1,24 +1,20 @@
-"""The stage that draws images on their way along the conditional paths of an experiment's runs (fig:conditional_path).
+"""Images on their way along the conditional paths of an experiment's runs (fig:conditional_path).
 
 By this picture the numbers of a metric path are chosen: a good one goes from noise to the image over all of [0, 1].
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from pipeline.config import Config
-from pipeline.errors import KinoflowError
+from pipeline.config import PathChoice
 from pipeline.images.decoding import Decoder
 from pipeline.networks.saved import path_for
-from pipeline.sampling.generate import label
-from pipeline.store.atomic import replacing
-from pipeline.store.provenance import write_provenance
-from pipeline.store.seeds import derive_seed
+from pipeline.sampling.conditions import label
 from pipeline.tokens.token_data import TokenData
 
 if TYPE_CHECKING:
@@ -31,24 +27,15 @@ DPI = 150
 MASKED = torch.tensor([70, 130, 180], dtype=torch.uint8)  # the colour of a place that is masked
 
 
-def make_path_figure(config: Config, experiment: str, *, tokens: Path, tokenizer: Path | None, output: Path) -> None:
-    """Write the picture: for each path of the runs a few held-out images, at times from 0 to 1."""
-    data, runs = TokenData.load(tokens), config.experiments[experiment].runs
-    paths = {run.path.model_dump_json(): run.path for run in runs.values() if run.path}
-    if not paths:
-        raise KinoflowError(f"experiments.{experiment}.runs: none has a path; add one")
-    decoder, x1 = Decoder.of(data, tokenizer), examples(data)
-    shown = {}
-    for choice in paths.values():
+def pictures_along(paths: Iterable[PathChoice], data: TokenData, decoder: Decoder, seed: int) -> dict[str, Tensor]:
+    """Return a few held-out images on their way along each path, at times from 0 to 1, bytes[T, N, H, W, 3]."""
+    x1, shown = examples(data), {}
+    for choice in paths:
         path = path_for(choice, data)
-        generator = torch.Generator().manual_seed(derive_seed(config.seed, experiment, "conditional path"))
+        generator = torch.Generator().manual_seed(seed)
         frames = [path.sample(x1, torch.full((len(x1),), t, dtype=torch.float64), generator) for t in TIMES[:-1]]
         shown[label(choice.name, choice.options)] = torch.stack([painted(decoder, data, x) for x in (*frames, x1)])
-    drawing = draw(shown)
-    with replacing(output) as temporary:
-        drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=DPI)
-    settings = {"paths": [choice.model_dump() for choice in paths.values()]}
-    write_provenance([output], settings, config.seed, [tokens, *([tokenizer] if tokenizer else [])])
+    return shown
 
 
 def examples(data: TokenData) -> Tensor:

@@ -10,15 +10,11 @@ from torch import Tensor
 
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA
-from pipeline.images.grids import grid_of, write_png
+from pipeline.images.grids import grid_of
 from pipeline.images.imagedata import ImageData, central, to_bytes
-from pipeline.images.pictures import Pictures
 from pipeline.images.rows import first_rows
 from pipeline.images.tokenizer import SavedTokenizer
-from pipeline.networks.devices import check_gpus
-from pipeline.sampling.samples import SampleSet
 from pipeline.store.progress import Progress
-from pipeline.store.provenance import write_provenance
 from pipeline.tokens.token_data import TokenData
 
 ROWS, COLUMNS = 8, 8  # of a grid
@@ -60,33 +56,6 @@ class Decoder:
                 decoded.append(to_bytes(self.tokenizer.decode(part), self.tokenizer.levels))
                 progress.advance(sum(map(len, decoded)))
         return torch.cat(decoded)
-
-
-def make_pictures(
-    experiment: str,
-    *,
-    samples: Path,
-    tokens: Path,
-    tokenizer: Path | None,
-    images: Path | None = None,
-    gpus: int,
-    output: Path,
-    grid: Path,
-) -> None:
-    """Write the pictures of a set of samples, and a grid of the first of them, the same class in each column.
-
-    The reference `images` are held-out ones of the prepared `images`, as they are.
-    """
-    check_gpus(gpus, "scoring_resources.gpus")
-    drawn, data = SampleSet.load(samples), TokenData.load(tokens)
-    if drawn.conditions["run"] == "images":
-        pictures = held_out_images(images, len(drawn.tokens))
-    else:
-        pictures = Decoder.of(data, tokenizer, "cuda" if gpus else "cpu").pictures(drawn.tokens)
-    Pictures(pictures, drawn.conditions, drawn.labels).save(output)
-    write_png(grid, shown_grid(pictures, drawn.labels, data.classes))
-    inputs = [samples, tokens, *(path for path in (tokenizer, images) if path)]
-    write_provenance([output, grid], {"experiment": experiment}, drawn.conditions["seed"], inputs)
 
 
 def held_out_images(images: Path | None, count: int) -> Tensor:

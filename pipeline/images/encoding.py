@@ -12,38 +12,19 @@ from typing import IO, Any
 import torch
 from torch import Tensor
 
-from pipeline.config import Config
-from pipeline.config.plugins import DATASETS
 from pipeline.errors import KinoflowError
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer import SavedTokenizer
-from pipeline.networks.devices import check_gpus
 from pipeline.store.mapped_files import map_file
 from pipeline.store.progress import Progress
-from pipeline.store.provenance import write_provenance
 from pipeline.tokens.token_data import TokenData
 
 # Codes that are nearer to each other than this share of the median distance between neighbours, or this distance, are
 # the same: a metric path, which goes by a power of the distance, could not tell them apart.
 _NEAR, _ONE_PLACE = 1e-2, 1e-6
 _SHOWN = 20  # pairs of equal codes in the record
-
-
-def encode_images(config: Config, experiment: str, *, images: Path, weights: Path, output: Path, gpus: int = 0) -> None:
-    """Write the codes of all views of the training images, and of those held out, with their vocabulary."""
-    check_gpus(gpus, "tokenizer.training.resources.gpus")
-    choice, data = config.experiments[experiment].data, ImageData.load(images)
-    options = DATASETS.options(choice.name, choice.options)
-    tokenizer = SavedTokenizer.load(weights, "cuda" if gpus else "cpu")
-    if tokenizer.description.codes != options.codes:
-        trained = f"{weights}: trained for {tokenizer.description.codes} codes"
-        raise KinoflowError(f"{trained}, but experiments.{experiment}.data.codes is {options.codes}; train it again")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    origin = {"name": choice.name} | options.model_dump(mode="json")
-    encoded(tokenizer, data, origin, output.parent).save(output)
-    write_provenance([output], {"data": choice.model_dump()}, config.seed, [images, weights])
 
 
 def encoded(tokenizer: SavedTokenizer, data: ImageData, origin: dict[str, Any], folder: Path) -> TokenData:

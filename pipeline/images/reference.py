@@ -3,23 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from pipeline.config import Config
-from pipeline.config.plugins import FEATURES
-from pipeline.errors import KinoflowError
 from pipeline.images.extractor import FeatureExtractor
-from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.frechet import Statistics, accumulated
 from pipeline.images.imagedata import ImageData, to_bytes
-from pipeline.networks.devices import check_gpus
-from pipeline.store.fingerprint import fingerprint
 from pipeline.store.progress import Progress
-from pipeline.store.provenance import known_hash, write_provenance
-from pipeline.store.seeds import derive_seed
 from pipeline.store.tensor_journal import TensorJournal
 from pipeline.store.tensors import read_tensors, write_tensors
 
@@ -67,45 +58,6 @@ class ImageReference:
             tuple(description["classes"]),
             description["classifier"],
         )
-
-
-def describe_reference(
-    config: Config,
-    experiment: str,
-    *,
-    images: Path,
-    classifier: Path | None,
-    output: Path,
-    gpus: int = 0,
-    journal: Path | None = None,
-) -> None:
-    """Write the statistics of all views of the training images, and the features of a random choice of them.
-
-    `classifier` are the weights of the network that the workflow trains, if the features are its. With the folder of a
-    `journal`, a description that was stopped goes on from the last statistics that were kept.
-    """
-    options, data = comparison_options(config, experiment), ImageData.load(images)
-    check_gpus(gpus, "scoring_resources.gpus")
-    chosen = ChosenFeatures.of(options.features)
-    device = torch.device("cuda" if gpus else "cpu")
-    extractor = chosen.load(cache=Path(config.data.cache), classifier=classifier, device=device)
-    seed = derive_seed(config.seed, experiment, KIND)
-    inputs = [images, *([classifier] if classifier else []), *chosen.inputs]
-    inputs += [Path(config.data.cache) / name for name in chosen.files]
-    settings: dict[str, Any] = {"features": options.features.model_dump(), "compared": options.compared}
-    finished = None
-    if journal:
-        code = ["pipeline.images.reference", FEATURES.module(chosen.name)]
-        whole = settings | {"batch": options.batch, "seed": seed}
-        finished = TensorJournal(journal, fingerprint(whole, inputs, *code))
-    statistics, neighbours = described(data, extractor, options.compared, options.batch, seed, finished)
-    if not bool(statistics.scatter.diagonal().any()):
-        raise KinoflowError(f"{images}: the features {chosen.label!r} of all images are the same; choose others")
-    weights = known_hash(classifier) if chosen.trained and classifier is not None else None
-    ImageReference(statistics, neighbours, chosen.label, name_of(data), data.classes, weights).save(output)
-    write_provenance([output], settings, config.seed, inputs)
-    if finished:
-        finished.remove()
 
 
 def described(

@@ -1,16 +1,15 @@
-"""The stage that makes the table of an experiment's sweeps: Fréchet distances by NFE and by the scale of guidance."""
+"""The table of an experiment's sweeps: Fréchet distances by NFE and by the scale of guidance."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import REFERENCES, Config
+from pipeline.config import REFERENCES
 from pipeline.report.markdown import markdown_table
 from pipeline.report.numbers import write_numbers
 from pipeline.report.tables import OURS, PAPER, as_csv
 from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
-from pipeline.store.provenance import write_provenance
 
 DISTANCE = "frechet_distance"
 SWEPT = ("NFE", "guidance")
@@ -28,17 +27,14 @@ PAPERS = {"tab:latent_imagenet": {"NFE": "tab:cond_path_nfe", "guidance": "tab:m
 Row = dict[str, Any]
 
 
-def make_sweep_table(
-    config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
-) -> None:
+def make_sweep_table(paper: str | None, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path) -> None:
     """Write one row a point as CSV, and for each swept value one row a network and velocity as Markdown and numbers."""
-    chosen = config.experiments[experiment]
     points = points_of([read_json(path) for path in scores])
     rows, text = [], []
     compared: dict[str, Row] = {}
     for swept in SWEPT:
         lines = lines_of(points, swept)
-        label = PAPERS.get(chosen.paper or "", {}).get(swept)
+        label = PAPERS.get(paper or "", {}).get(swept)
         theirs = papers_lines(rows_of_paper(label), swept) if label and lines else {}
         for origin, found in ((OURS, lines), (PAPER, theirs)):
             for line, values in found.items():
@@ -52,7 +48,6 @@ def make_sweep_table(
     write_text(table, as_csv(rows, ["swept", "origin", *SAID, DISTANCE]))
     write_text(markdown, "\n".join(text) or "Nothing was swept.\n")
     write_numbers(numbers, compared)
-    write_provenance([table, markdown, numbers], {"experiment": experiment}, config.seed, scores)
 
 
 def points_of(scores: Sequence[Mapping[str, Any]]) -> list[Row]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.sampling.samples import SampleSet
@@ -10,21 +12,19 @@ from pipeline.sampling.samples import SampleSet
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pipeline.images.pictures import Pictures
-
 
 @dataclass(frozen=True)
 class Exhibit:
-    """The samples of a run or reference; of crystals also what is known of each: a row a sample, or a relaxed one.
+    """The samples of a run or reference, and what the figure is given besides.
 
-    For figures that show them, also the scores; of images also their pictures.
+    `tables` say more of each sample, or of some of them, by the flags of `figure`. `scores` and `pictures` (a file) are
+    there for figures that show them.
     """
 
     samples: SampleSet
-    structures: pd.DataFrame | None = None
-    relaxed: pd.DataFrame | None = None
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     scores: dict[str, float] | None = None
-    pictures: Pictures | None = None
+    pictures: Path | None = None
 
     @property
     def run(self) -> str:

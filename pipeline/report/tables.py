@@ -1,4 +1,4 @@
-"""The stage that makes an experiment's table: one row a run and reference, beside the paper's, and its numbers."""
+"""An experiment's table: one row a run and reference, beside the paper's, and its numbers."""
 
 import csv
 import io
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import REFERENCES, Config
+from pipeline.config import REFERENCES
 from pipeline.errors import KinoflowError
 from pipeline.report.markdown import NOT_RUN, markdown_table
 from pipeline.report.numbers import write_numbers
 from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
-from pipeline.store.provenance import write_provenance
 
 OURS, PAPER = "ours", "paper"
 ALIKE = ("tokens", "features")  # what figures are per, or by: only figures that have the same are compared
@@ -20,11 +19,19 @@ Row = dict[str, Any]
 
 
 def make_table(
-    config: Config, experiment: str, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
+    names: Sequence[str],
+    papers: str | None,
+    *,
+    scores: Sequence[Path],
+    table: Path,
+    markdown: Path,
+    numbers: Path,
 ) -> None:
-    """Write the table of an experiment's scores; a run without scores is shown as not run."""
-    chosen, found = config.experiments[experiment], _read(scores)
-    names, paper = [*chosen.runs, *chosen.references], rows_of_paper(chosen.paper) if chosen.paper else []
+    """Write the table of scores of runs and references, beside one of the paper's tables.
+
+    A run without scores is shown as not run.
+    """
+    found, paper = _read(scores), rows_of_paper(papers) if papers else []
     conditions = list(dict.fromkeys(["run", *(key for given, _ in found.values() for key in given)]))
     metrics = list(dict.fromkeys(key for _, measured in found.values() for key in measured))
     ours = [_row(name, found) for name in names]
@@ -37,7 +44,6 @@ def make_table(
     write_text(table, as_csv([*ours, *theirs], [*conditions, *metrics]))
     write_text(markdown, markdown_table(ours, theirs, conditions, metrics) + differences(paper, found))
     write_numbers(numbers, {name: found[name][1] for name in names if name in found})
-    write_provenance([table, markdown, numbers], {"experiment": experiment, "runs": names}, config.seed, scores)
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:

@@ -2,17 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from pipeline.config import Config
 from pipeline.config.plugins import DATASETS
 from pipeline.sampling.layouts import draw_layouts
-from pipeline.sampling.samples import SampleSet
-from pipeline.store.provenance import write_provenance
-from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import TokenData
 
 
@@ -56,13 +51,3 @@ DRAW: dict[str, Callable[[TokenData, int, torch.Generator], Tensor]] = {
     "independent": independent_columns,
     "shuffled": shuffled_columns,
 }
-
-
-def draw_reference(config: Config, experiment: str, reference: str, *, tokens: Path, output: Path) -> None:
-    """Write a reference set of as many samples as the experiment draws."""
-    data, count = TokenData.load(tokens), config.experiments[experiment].sampling.count
-    generator = torch.Generator().manual_seed(derive_seed(config.seed, experiment, "reference", reference))
-    drawn = DRAW[reference](data, count, generator).long()
-    labels = data.labels["test"][: len(drawn)] if data.is_labelled and reference in ("data", "images") else None
-    SampleSet(drawn, {"run": reference, "n": len(drawn), "seed": config.seed}, labels=labels).save(output)
-    write_provenance([output], {"reference": reference, "count": count}, config.seed, [tokens])

@@ -1,1 +1,19 @@
-"""The stages of the workflow, one file each."""
+"""The stages of the workflow: every module of this folder that declares one, see `declaration`."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pipeline.stages.declaration import Stage
+
+_DECLARES = re.compile(r"^@stage\(", re.MULTILINE)
+
+
+def load_stages() -> dict[str, Stage[Any]]:
+    """Return all stages by name."""
+    files = [file for file in sorted(Path(__file__).parent.glob("*.py")) if _DECLARES.search(file.read_text("utf-8"))]
+    return {file.stem: getattr(importlib.import_module(f"{__name__}.{file.stem}"), file.stem) for file in files}

@@ -1,11 +1,14 @@
-"""Which files a stage is made of: the modules of this package that it imports, directly or not, and their tables.
+"""The code of a stage as one value: a hash of the modules that it imports, directly or not, and of their tables.
 
-Snakemake sees a change of a shell command, not one of the package behind it. So these files are inputs of the rules: an
-edit of the sampler draws samples anew and trains nothing. Of the files that register paths and velocities those are
-among them that a run names, so that a new one concerns no run but its own. Nothing is imported to find out.
+Snakemake sees a change of a shell command, not one of the package behind it. So this hash is a parameter of the rules:
+an edit of the sampler draws samples anew and trains nothing. Of the files that register paths and velocities it counts
+those that a run names, so that a new one concerns no run but its own. Nothing is imported to find out.
 """
 
 import ast
+import hashlib
+import io
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +21,9 @@ PACKAGE = Path(__file__).parents[1]
 # They carry settings and records around; what they carry is followed by the rules' parameters and outputs.
 PLUMBING = (
     "pipeline.config",
+    "pipeline.stages.chosen",
+    "pipeline.stages.declaration",
+    "pipeline.stages.job",
     "pipeline.store.code",
     "pipeline.store.fingerprint",
     "pipeline.store.journal",
@@ -28,6 +34,22 @@ PLUMBING = (
 )
 # Packages that import every module of their folder by themselves; what those register is chosen by name.
 REGISTRIES = ("pipeline.flow.paths", "pipeline.flow.velocities")
+
+
+def code_hash(*modules: str) -> str:
+    """Return a hash of what modules and all that they import do: comments and docstrings do not count."""
+    code = hashlib.sha256()
+    for file in files_of(*modules):
+        status = file.stat()
+        code.update(_digest(file, status.st_mtime_ns, status.st_size))
+    return code.hexdigest()
+
+
+@cache
+def _digest(file: Path, modified: int, size: int) -> bytes:
+    """Return a hash of what a file says at this state of it."""
+    content = _without_words(file.read_text("utf-8")) if file.suffix == ".py" else file.read_bytes()
+    return hashlib.sha256(content).digest()
 
 
 def files_of(*modules: str) -> list[Path]:
@@ -136,3 +158,20 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list | tuple):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _texts(part)
+
+
+def _without_words(text: str) -> bytes:
+    """Return a module without its comments and docstrings; those that share a line with code stay."""
+    written = text.split("\n")
+    lines: list[str | None] = [*written]
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = written[row - 1][:column].rstrip() or None
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            first, last = node.body[0].lineno - 1, (node.body[0].end_lineno or 0) - 1
+            head, tail = (lines[first] or "").lstrip(), lines[last] or ""
+            if not head.startswith(("class ", "def ")) and tail.endswith(("'", '"')):
+                lines[first : last + 1] = [None] * (last + 1 - first)
+    return "\n".join(line for line in lines if line is not None).encode()

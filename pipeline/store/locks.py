@@ -1,4 +1,4 @@
-"""A lock between processes, so that one of them fetches and the others wait for the result."""
+"""Locks between processes: one works and the others wait, or one works and the others are refused."""
 
 import errno
 import fcntl
@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from pipeline.errors import KinoflowError
 
 logger = logging.getLogger(__name__)
 
@@ -61,3 +63,30 @@ def _is_current(descriptor: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
         return False
+
+
+def claim(folder: Path, lock: Path) -> None:
+    """Keep other runs out of a folder for as long as this process lives, by the file `lock`; one at work is an error.
+
+    The kernel frees the lock of a process that has ended, however it did. Where a file system has no locks, nothing is
+    kept out.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)  # never closed, and not open in the jobs
+    except PermissionError:
+        raise KinoflowError(
+            f"{lock}: belongs to another user, who has run the workflow in {folder}; get the right to write it, or use "
+            "a directory of your own: --config results=<directory>"
+        ) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise KinoflowError(
+            f"{folder}: another run is at work there; wait until it has ended, name all targets in one call, or give "
+            "this one a directory of its own: --config results=<directory>"
+        ) from None
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise

@@ -6,18 +6,10 @@ from pathlib import Path
 
 from pipeline.sampling.samples import SampleSet
 from pipeline.store.atomic import write_text
-from pipeline.store.provenance import write_provenance
 from pipeline.text.tokenizer import tokenizer_of
 from pipeline.tokens.token_data import TokenData
 
 RULE = "-" * 100
-
-
-def export_texts(*, samples: Path, tokens: Path, text: Path, lines: Path) -> None:
-    """Write the samples of a run or reference as text."""
-    drawn = SampleSet.load(samples)
-    write_samples(drawn, TokenData.load(tokens), text, lines)
-    write_provenance([text, lines], drawn.conditions, int(drawn.conditions["seed"]), [samples, tokens])
 
 
 def write_samples(drawn: SampleSet, data: TokenData, text: Path, lines: Path) -> list[str]:

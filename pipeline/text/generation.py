@@ -11,7 +11,7 @@ from pipeline.flow.sampler import Clamp
 from pipeline.networks.devices import check_gpus
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around
-from pipeline.sampling.generate import conditions_of
+from pipeline.sampling.conditions import conditions_of
 from pipeline.sampling.samples import SampleSet
 from pipeline.store.provenance import write_provenance
 from pipeline.store.seeds import derive_seed

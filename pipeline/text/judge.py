@@ -6,13 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.config import Choice, Config
+from pipeline.config import Choice
 from pipeline.config.chosen import chosen
-from pipeline.config.plugins import JUDGES, METRICS
-from pipeline.errors import KinoflowError
-from pipeline.store.atomic import write_json
-from pipeline.store.provenance import file_hash, write_provenance
-from pipeline.text.judges.missing import JudgeError
+from pipeline.config.plugins import JUDGES
 
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
@@ -72,28 +68,3 @@ class ChosenJudge:
         """Return the judge at work; an error with the ways to have one if it is not there."""
         judge: Judge = self.module.load(self.options, cache=cache, weights=weights, data=data, device=device)
         return judge
-
-
-def prepare_judge(config: Config, experiment: str, output: Path) -> None:
-    """Make sure that the judge of an experiment can be loaded, and write which it is and what it is made of.
-
-    It is downloaded if need be. One that is a run of the experiment is yet to be trained.
-    """
-    import torch
-
-    chosen = config.experiments[experiment]
-    if METRIC not in chosen.scoring:
-        raise KinoflowError(f"experiments.{experiment}.scoring: has no {METRIC}, so nothing is judged; add it")
-    judge = ChosenJudge.of(METRICS.options(METRIC, chosen.scoring[METRIC]).judge)
-    record: dict[str, Any] = {"judge": judge.label, "revision": None, "files": {}}
-    files: tuple[Path, ...] = ()
-    if judge.run is None:
-        cache, device = Path(config.data.cache), torch.device("cpu")
-        loaded = judge.load(cache=cache, weights=None, data=None, device=device)
-        nats, tokens = loaded.negative_log_likelihood(["The cat sat on the mat, and the dog on the floor."])
-        if not tokens.all() or not nats[0] < float("inf"):
-            raise JudgeError(judge.label, f"gives {nats[0]} nats to {tokens[0]} tokens of a sentence; it cannot judge")
-        files = loaded.files
-        record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in files}}
-    write_json(output, record)
-    write_provenance([output], {"scoring": chosen.scoring}, config.seed, files)

@@ -1,21 +1,27 @@
-# The configuration, and the functions that rules take their files from.
+# The configuration, and what rules take from it and from the declarations of their stages (pipeline/stages).
 import os
+import re
+import shlex
 import sys
-from functools import cache
 
 sys.path.insert(0, workflow.basedir)
 
 from snakemake.exceptions import WorkflowError
 
-from pipeline import slices
 from pipeline.config import REFERENCES
 from pipeline.config.loading import load_config, with_types
-from pipeline.store.code import constant_of, files_of, modules_named
-from pipeline.stages.job_environment import serve_jobs
 from pipeline.errors import KinoflowError
-from pipeline.config.plugins import DATASETS, FIGURES, METRICS, MODELS, files_needed, inputs_needed
+from pipeline.stages import load_stages
+from pipeline.stages.chosen import judging_run, is_judged_from_outside, trains_classifier
+from pipeline.stages.job import Job
+from pipeline.store.code import constant_of
+from pipeline.store.places import Place
 
-serve_jobs(workflow.basedir)
+# Jobs use this interpreter and this package, whether or not an environment is activated. A conda environment that
+# Snakemake activates for a job still comes first in its search path.
+for variable, entry in (("PATH", os.path.dirname(sys.executable)), ("PYTHONPATH", workflow.basedir)):
+    others = [part for part in os.environ.get(variable, "").split(os.pathsep) if part and part != entry]
+    os.environ[variable] = os.pathsep.join([entry, *others])
 
 
 def load_merged():
@@ -30,140 +36,154 @@ def load_merged():
 
 
 CONFIG = load_merged()
+STAGES = load_stages()
+EXPERIMENTS = {name: Job(CONFIG, name) for name in CONFIG.experiments}
 RESULTS = f"{CONFIG.results}/{CONFIG.scale}"
-CONFIG_FILE = f"{RESULTS}/config.yaml"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
-
-
 CRYSTALS = [name for name, experiment in CONFIG.experiments.items() if experiment.crystals]
-TEXTS = [
-    name for name, chosen in CONFIG.experiments.items() if constant_of(DATASETS.module(chosen.data.name), "TEXT", False)
-]
-IMAGES = [
-    name
-    for name, chosen in CONFIG.experiments.items()
-    if constant_of(DATASETS.module(chosen.data.name), "IMAGES", False)
-]
-CODES = [name for name in IMAGES if CONFIG.experiments[name].tokenizer]
+TEXTS = [name for name, job in EXPERIMENTS.items() if job.is_text]
+IMAGES = [name for name, job in EXPERIMENTS.items() if job.is_images]
+CODES = [name for name, experiment in CONFIG.experiments.items() if experiment.tokenizer]
 RUNS = sorted({run for experiment in CONFIG.experiments.values() for run in experiment.runs})
-NONE = "(?!)"  # matches nothing
+
+
+def any_of(names):
+    """Return a pattern of the names; of none, one that matches nothing."""
+    return "|".join(names) or "(?!)"
 
 
 wildcard_constraints:
-    experiment="|".join(CONFIG.experiments),
-    crystals="|".join(CRYSTALS) or NONE,
-    text="|".join(TEXTS) or NONE,
-    images="|".join(IMAGES) or NONE,
-    codes="|".join(CODES) or NONE,
-    name="|".join([*RUNS, *REFERENCES]),
-    run="|".join(RUNS),
-    reference="|".join(REFERENCES),
+    experiment=any_of(CONFIG.experiments),
+    name=any_of([*RUNS, *REFERENCES]),
     shard=r"\d+",
     shards=r"\d+",
 
 
-def final_targets():
-    """Return the tables and figures of all experiments, and the samples of text to read."""
-    targets = []
-    for name, experiment in CONFIG.experiments.items():
-        further = {"calibration": CRYSTALS, "tokenizer": CODES, "sweeps": IMAGES}
-        tables = [name, *(f"{name}_{table}" for table, having in further.items() if name in having)]
-        targets += [f"{RESULTS}/tables/{table}.{suffix}" for table in tables for suffix in ("csv", "md", "json")]
-        targets += [f"{RESULTS}/figures/{name}_path.png"] if name in IMAGES else []
-        targets += [f"{RESULTS}/figures/{name}.png"] if experiment.figure else []
-        targets += [f"{RESULTS}/texts/{name}/{run}.txt" for run in names_of(name)] if name in TEXTS else []
-    return targets
+# Files.
 
 
-def names_of(experiment):
-    """Return the runs and references of an experiment."""
-    return [*CONFIG.experiments[experiment].runs, *CONFIG.experiments[experiment].references]
+def at(place, ending="", **names):
+    """Return where a result lies, as a pattern; `names` fill in wildcards."""
+    pattern = f"{RESULTS}/{place.value}{ending}"
+    for wildcard, value in names.items():
+        pattern = pattern.replace(f"{{{wildcard}}}", value)
+    return pattern
 
 
-def experiment_of(wildcards):
-    """Return the name of the experiment, whatever the rule calls it."""
-    names = [wildcards.get(key) for key in ("experiment", "crystals", "text", "images", "codes")]
-    return next(name for name in names if name)
+def table_at(place):
+    """Return the three files of a table."""
+    return {"markdown": at(place, ".md"), "numbers": at(place, ".json")}
 
 
-def samples_of(wildcards):
-    return [f"{RESULTS}/samples/{wildcards.experiment}/{name}.safetensors" for name in names_of(wildcards.experiment)]
+def rows_at(place, ending="", among=None):
+    """Return a function that lists a file of every run and reference of an experiment, if it is `among` some."""
+
+    def files(wildcards):
+        if among is not None and wildcards.experiment not in among:
+            return []
+        rows = EXPERIMENTS[wildcards.experiment].rows()
+        return [at(place, ending, experiment=row.experiment, name=row.name) for row in rows]
+
+    return files
 
 
-def scores_of(wildcards):
-    experiment = experiment_of(wildcards)
-    return [f"{RESULTS}/scores/{experiment}/{name}.json" for name in names_of(experiment)]
+def shards_at(place, count, ending=""):
+    """Return a function that lists the shards of a run or reference."""
+
+    def files(wildcards):
+        shards = count(job_of(wildcards))
+        return [at(place, ending, **wildcards, shard=str(shard), shards=str(shards)) for shard in range(shards)]
+
+    return files
 
 
-def shards_of(wildcards):
-    shards = run_of(wildcards).sampling.shards
-    folder = f"{RESULTS}/shards/{wildcards.experiment}/{wildcards.run}"
-    return [f"{folder}/{shard}-of-{shards}.safetensors" for shard in range(shards)]
+def optional(place, ending="", when=None):
+    """Return a function that gives a file of an experiment if a job has use for it, else nothing."""
 
+    def file(wildcards):
+        return [at(place, ending, **wildcards)] if when(job_of(wildcards)) else []
 
-def shard_provenance_of(wildcards):
-    return [f"{shard}.provenance.json" for shard in shards_of(wildcards)]
-
-
-def run_of(wildcards):
-    return CONFIG.experiments[wildcards.experiment].runs[wildcards.run]
-
-
-def data_files(wildcards):
-    """Return the files that an experiment's data set is made from: fetched ones, and the user's own."""
-    choice = CONFIG.experiments[experiment_of(wildcards)].data
-    data_set = DATASETS.load(choice.name)
-    options = DATASETS.options(choice.name, choice.options)
-    fetched = [f"{CONFIG.data.cache}/{name}" for name in files_needed(data_set, options)]
-    return fetched + existing(inputs_needed(data_set, options))
-
-
-def existing(own):
-    """Return those of the user's files and folders that are there: preflight reports the others, all at once."""
-    return [str(path) for path in own if path.exists()]
+    return file
 
 
 def weights_of(wildcards):
-    """Return the weights that a run draws its samples with: its own, or those of the run that it names."""
-    return f"{RESULTS}/models/{wildcards.experiment}/{run_of(wildcards).weights or wildcards.run}.safetensors"
-
-
-def metrics_of(experiment):
-    """Return the modules and options of an experiment's metrics."""
-    scoring = CONFIG.experiments[experiment].scoring
-    return [(METRICS.load(name), METRICS.options(name, options)) for name, options in scoring.items()]
-
-
-def judge_files(wildcards):
-    """Return the files that the metrics of an experiment need: fetched ones, and the user's own."""
-    metrics = metrics_of(experiment_of(wildcards))
-    own = [path for metric, options in metrics for path in inputs_needed(metric, options)]
-    return existing(own) + [
-        f"{CONFIG.data.cache}/{name}" for metric, options in metrics for name in files_needed(metric, options)
-    ]
-
-
-def metric_files(wildcards):
-    """Return the same, and the file that says that the judge is there, if it is no run of the experiment."""
-    experiment = experiment_of(wildcards)
-    metrics = [(metric, options) for metric, options in metrics_of(experiment) if hasattr(metric, "run_of")]
-    outside = any(metric.run_of(options) is None for metric, options in metrics)
-    return judge_files(wildcards) + ([f"{RESULTS}/judges/{experiment}.json"] if outside else [])
+    """Return the weights of a run's own network, or of the run that it names; a reference has none."""
+    job = job_of(wildcards)
+    return [at(Place.WEIGHTS, experiment=job.experiment, name=job.run.weights or job.name)] if job.is_run else []
 
 
 def judge_weights_of(wildcards):
     """Return the weights of the run that judges the samples of the others, if one does."""
-    metrics = [(metric, options) for metric, options in metrics_of(wildcards.experiment) if hasattr(metric, "run_of")]
-    runs = [metric.run_of(options) for metric, options in metrics]
-    return [f"{RESULTS}/models/{wildcards.experiment}/{run}.safetensors" for run in runs if run]
+    run = judging_run(job_of(wildcards))
+    return [at(Place.WEIGHTS, experiment=wildcards.experiment, name=run)] if run else []
 
 
-def judge_flags(wildcards):
-    return " ".join(f"--judge-weights {path}" for path in judge_weights_of(wildcards))
+def flag(name, files):
+    """Return a function that gives a flag and its files for a shell; nothing if there are none."""
+
+    def text(wildcards):
+        found = files(wildcards)
+        return shlex.join([name, *found]) if found else ""
+
+    return text
 
 
-def figure_scores(wildcards):
-    """Return the scores, if the figure shows them."""
-    figure = CONFIG.experiments[wildcards.experiment].figure
-    return scores_of(wildcards) if constant_of(FIGURES.module(figure.name), "SCORES", False) else []
+def sampling_shards(job):
+    return job.run.sampling.shards
+
+
+def relaxation_shards(job):
+    return job.crystals.relaxation.shards
+
+
+classifier_of = optional(Place.CLASSIFIER, ".safetensors", when=trains_classifier)
+tokenizer_of = optional(Place.TOKENIZER, ".safetensors", when=lambda job: job.experiment in CODES)
+search_of = optional(Place.SEARCH, when=lambda job: job.run.sampling.searched)
+
+
+# What the declaration of a stage says of a job.
+
+
+def job_of(wildcards):
+    return Job(CONFIG, wildcards.experiment, wildcards.get("name", ""))
+
+
+def declared(name, **further):
+    """Return the parameters of a rule: the configuration's file, and what its jobs depend on besides their inputs."""
+    stage = STAGES[name]
+
+    def settings(wildcards):
+        return stage.settings_text(job_of(wildcards))
+
+    def code(wildcards):
+        return f"code of {name}: {stage.code(job_of(wildcards))}"
+
+    return {"config": at(Place.CONFIG), "settings": settings, "code": code} | further
+
+
+def files_of(name):
+    """Return a function that lists what a stage is made from besides results: fetched files, and the user's own.
+
+    Those of the user that are missing are left out: preflight reports them all at once.
+    """
+
+    def files(wildcards):
+        needs = list(STAGES[name].needs(job_of(wildcards)))
+        fetched = [f"{CONFIG.data.cache}/{file}" for need in needs for file in need.fetched]
+        return fetched + [str(path) for need in needs for path in need.own if path.exists()]
+
+    return files
+
+
+def files_of_metrics(wildcards):
+    """Return the same of a stage that measures, and the file that says that the judge is there, if it is no run."""
+    outside = is_judged_from_outside(job_of(wildcards))
+    return files_of("score")(wildcards) + ([at(Place.JUDGE, **wildcards)] if outside else [])
+
+
+def threads_of(name):
+    def threads(wildcards):
+        return STAGES[name].threads(job_of(wildcards))
+
+    return threads

@@ -1,205 +1,193 @@
-# Crystals: from samples to what is known of each structure. The journals of finished rows are not declared as output, so
-# that Snakemake keeps them when a job fails and is tried again.
+# Crystals: from samples to what is known of each structure. Journals of finished rows are not declared as output, so that
+# Snakemake keeps them when a job fails and is tried again.
 localrules:
     decode,
     gather_relaxed,
 
 
 rule decode:
+    """Turn samples into crystals."""
     input:
-        samples=f"{RESULTS}/samples/{{crystals}}/{{name}}.safetensors",
-        code=code("pipeline.crystals.decode"),
+        samples=at(Place.SAMPLES),
     output:
-        table=f"{RESULTS}/crystals/{{crystals}}/{{name}}.parquet",
-        extxyz=f"{RESULTS}/crystals/{{crystals}}/{{name}}.extxyz",
-        cifs=f"{RESULTS}/crystals/{{crystals}}/{{name}}.zip",
+        table=at(Place.CRYSTALS, ".parquet"),
+        extxyz=at(Place.CRYSTALS, ".extxyz"),
+        cifs=at(Place.CRYSTALS, ".zip"),
     log:
-        f"{LOGS}/decode/{{crystals}}/{{name}}.log",
+        f"{LOGS}/decode/{{experiment}}/{{name}}.log",
     conda:
         "../../envs/cpu.yaml"
     params:
-        config=CONFIG_FILE,
+        **declared("decode"),
     shell:
-        "python -m pipeline decode --config {params.config} --experiment {wildcards.crystals} "
-        "--samples {input.samples} --output {output.table} --extxyz {output.extxyz} --cifs {output.cifs} > {log} 2>&1"
+        "python -m pipeline decode --config {params.config:q} --experiment {wildcards.experiment} "
+        "--samples {input.samples:q} --output {output.table:q} --extxyz {output.extxyz:q} --cifs {output.cifs:q} "
+        "> {log:q} 2>&1"
 
 
 rule describe:
+    """Describe crystals: validity, density, fingerprints."""
     input:
-        crystals=f"{RESULTS}/crystals/{{crystals}}/{{name}}.parquet",
-        code=code("pipeline.crystals.describe"),
+        crystals=at(Place.CRYSTALS, ".parquet"),
     output:
-        table=f"{RESULTS}/described/{{crystals}}/{{name}}.parquet",
+        table=at(Place.DESCRIBED),
     log:
-        f"{LOGS}/describe/{{crystals}}/{{name}}.log",
+        f"{LOGS}/describe/{{experiment}}/{{name}}.log",
     benchmark:
-        f"{BENCHMARKS}/describe/{{crystals}}/{{name}}.tsv"
+        f"{BENCHMARKS}/describe/{{experiment}}/{{name}}.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: describe_workers
+    threads: threads_of("describe")
     resources:
-        mem_mb=describe_memory,
-        runtime=describe_minutes,
+        **resources_of("describe"),
     params:
-        config=CONFIG_FILE,
-        settings=describe_settings,
-        journal=f"{RESULTS}/journals/describe/{{crystals}}/{{name}}",
+        **declared("describe"),
+        journal=f"{RESULTS}/journals/describe/{{experiment}}/{{name}}",
     shell:
-        "python -m pipeline describe --config {params.config} --experiment {wildcards.crystals} "
-        "--crystals {input.crystals} --journal {params.journal} --output {output.table} > {log} 2>&1"
+        "python -m pipeline describe --config {params.config:q} --experiment {wildcards.experiment} "
+        "--crystals {input.crystals:q} --journal {params.journal:q} --output {output.table:q} > {log:q} 2>&1"
 
 
 rule describe_test:
+    """Describe the test structures, which samples are compared with."""
     input:
-        rows=f"{RESULTS}/rows/{{crystals}}.parquet",
-        code=code("pipeline.crystals.describe"),
+        rows=at(Place.ROWS),
     output:
-        table=f"{RESULTS}/described_test/{{crystals}}.parquet",
+        table=at(Place.DESCRIBED_TEST),
     log:
-        f"{LOGS}/describe/{{crystals}}/test.log",
+        f"{LOGS}/describe/{{experiment}}/test.log",
     benchmark:
-        f"{BENCHMARKS}/describe/{{crystals}}.tsv"
+        f"{BENCHMARKS}/describe/{{experiment}}.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: describe_workers
+    threads: threads_of("describe")
     resources:
-        mem_mb=describe_memory,
-        runtime=describe_minutes,
+        **resources_of("describe"),
     params:
-        config=CONFIG_FILE,
-        settings=describe_settings,
-        journal=f"{RESULTS}/journals/describe_test/{{crystals}}",
+        **declared("describe"),
+        journal=f"{RESULTS}/journals/describe_test/{{experiment}}",
     shell:
-        "python -m pipeline describe --config {params.config} --experiment {wildcards.crystals} "
-        "--crystals {input.rows} --split test --journal {params.journal} --output {output.table} > {log} 2>&1"
+        "python -m pipeline describe --config {params.config:q} --experiment {wildcards.experiment} "
+        "--crystals {input.rows:q} --split test --journal {params.journal:q} --output {output.table:q} > {log:q} 2>&1"
 
 
 rule relax:
+    """Relax a shard of crystals with CHGNet."""
     input:
-        crystals=f"{RESULTS}/crystals/{{crystals}}/{{name}}.parquet",
-        code=code("pipeline.crystals.relaxation"),
+        crystals=at(Place.CRYSTALS, ".parquet"),
     output:
-        table=temp(f"{RESULTS}/shards/{{crystals}}/{{name}}/relaxed-{{shard}}-of-{{shards}}.parquet"),
-        provenance=temp(
-            f"{RESULTS}/shards/{{crystals}}/{{name}}/relaxed-{{shard}}-of-{{shards}}.parquet.provenance.json"
-        ),
+        table=temp(at(Place.RELAXED_SHARD)),
+        provenance=temp(at(Place.RELAXED_SHARD, ".provenance.json")),
     log:
-        f"{LOGS}/relax/{{crystals}}/{{name}}/{{shard}}-of-{{shards}}.log",
+        f"{LOGS}/relax/{{experiment}}/{{name}}/{{shard}}-of-{{shards}}.log",
     benchmark:
-        f"{BENCHMARKS}/relax/{{crystals}}/{{name}}/relaxed-{{shard}}-of-{{shards}}.tsv"
+        f"{BENCHMARKS}/relax/{{experiment}}/{{name}}/relaxed-{{shard}}-of-{{shards}}.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: relax_workers
+    threads: threads_of("relax")
     resources:
-        mem_mb=relax_memory,
-        runtime=relax_minutes,
+        **resources_of("relax"),
     params:
-        config=CONFIG_FILE,
-        settings=relax_settings,
-        journal=f"{RESULTS}/journals/relax/{{crystals}}/{{name}}/{{shard}}-of-{{shards}}",
+        **declared("relax"),
+        journal=f"{RESULTS}/journals/relax/{{experiment}}/{{name}}/{{shard}}-of-{{shards}}",
     shell:
-        "python -m pipeline relax --config {params.config} --experiment {wildcards.crystals} "
-        "--crystals {input.crystals} --shard {wildcards.shard} --shards {wildcards.shards} "
-        "--journal {params.journal} --output {output.table} > {log} 2>&1"
+        "python -m pipeline relax --config {params.config:q} --experiment {wildcards.experiment} "
+        "--crystals {input.crystals:q} --shard {wildcards.shard} --shards {wildcards.shards} "
+        "--journal {params.journal:q} --output {output.table:q} > {log:q} 2>&1"
 
 
 rule gather_relaxed:
+    """Join relaxed shards."""
     input:
-        shards=relaxed_shards_of,
-        provenance=relaxed_shard_provenance_of,
-        code=code("pipeline.crystals.relaxation"),
+        shards=shards_at(Place.RELAXED_SHARD, relaxation_shards),
+        provenance=shards_at(Place.RELAXED_SHARD, relaxation_shards, ".provenance.json"),
     output:
-        table=f"{RESULTS}/relaxed/{{crystals}}/{{name}}.parquet",
+        table=at(Place.RELAXED),
     log:
-        f"{LOGS}/gather_relaxed/{{crystals}}/{{name}}.log",
+        f"{LOGS}/gather_relaxed/{{experiment}}/{{name}}.log",
     conda:
         "../../envs/cpu.yaml"
+    params:
+        **declared("gather_relaxed"),
     shell:
-        "python -m pipeline gather-relaxed --shards {input.shards} --output {output.table} > {log} 2>&1"
+        "python -m pipeline gather-relaxed --shards {input.shards:q} --output {output.table:q} > {log:q} 2>&1"
 
 
 rule hull:
+    """Build the convex hull of formation energies."""
     input:
-        files=hull_files,
-        rows=f"{RESULTS}/rows/{{crystals}}.parquet",
-        code=code("pipeline.crystals.hull"),
+        files=files_of("hull"),
+        rows=at(Place.ROWS),
     output:
-        hull=f"{RESULTS}/hull/{{crystals}}.parquet",
+        hull=at(Place.HULL),
     log:
-        f"{LOGS}/hull/{{crystals}}.log",
+        f"{LOGS}/hull/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/hull/{{crystals}}.tsv"
+        f"{BENCHMARKS}/hull/{{experiment}}.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: describe_workers
+    threads: threads_of("hull")
     resources:
-        mem_mb=describe_memory,
-        runtime=describe_minutes,
+        **resources_of("hull"),
     params:
-        config=CONFIG_FILE,
-        settings=hull_settings,
+        **declared("hull"),
     shell:
-        "python -m pipeline hull --config {params.config} --experiment {wildcards.crystals} "
-        "--rows {input.rows} --output {output.hull} > {log} 2>&1"
+        "python -m pipeline hull --config {params.config:q} --experiment {wildcards.experiment} "
+        "--rows {input.rows:q} --output {output.hull:q} > {log:q} 2>&1"
 
 
 rule calibrate:
+    """Compare CHGNet and the hull with the data set's own energies."""
     input:
-        rows=f"{RESULTS}/rows/{{crystals}}.parquet",
-        hull=f"{RESULTS}/hull/{{crystals}}.parquet",
-        code=code("pipeline.crystals.calibration"),
+        rows=at(Place.ROWS),
+        hull=rules.hull.output.hull,
     output:
+        **table_at(Place.CALIBRATION_TABLE),
         csv=report(
-            f"{RESULTS}/tables/{{crystals}}_calibration.csv",
+            at(Place.CALIBRATION_TABLE, ".csv"),
             caption="../report/calibration.rst",
             category="Tables",
-            labels={"experiment": "{crystals} calibration"},
+            labels={"experiment": "{experiment} calibration"},
         ),
-        markdown=f"{RESULTS}/tables/{{crystals}}_calibration.md",
-        numbers=f"{RESULTS}/tables/{{crystals}}_calibration.json",
     log:
-        f"{LOGS}/calibrate/{{crystals}}.log",
+        f"{LOGS}/calibrate/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/calibrate/{{crystals}}_calibration.tsv"
+        f"{BENCHMARKS}/calibrate/{{experiment}}_calibration.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: describe_workers
+    threads: threads_of("calibrate")
     resources:
-        mem_mb=describe_memory,
-        runtime=describe_minutes,
+        **resources_of("calibrate"),
     params:
-        config=CONFIG_FILE,
-        settings=calibrate_settings,
+        **declared("calibrate"),
     shell:
-        "python -m pipeline calibrate --config {params.config} --experiment {wildcards.crystals} "
-        "--rows {input.rows} --hull {input.hull} --csv {output.csv} --markdown {output.markdown} "
-        "--numbers {output.numbers} > {log} 2>&1"
+        "python -m pipeline calibrate --config {params.config:q} --experiment {wildcards.experiment} "
+        "--rows {input.rows:q} --hull {input.hull:q} --csv {output.csv:q} --markdown {output.markdown:q} "
+        "--numbers {output.numbers:q} > {log:q} 2>&1"
 
 
 rule assess:
+    """Put together all that is known of each crystal."""
     input:
-        described=f"{RESULTS}/described/{{crystals}}/{{name}}.parquet",
-        relaxed=f"{RESULTS}/relaxed/{{crystals}}/{{name}}.parquet",
-        hull=f"{RESULTS}/hull/{{crystals}}.parquet",
-        rows=f"{RESULTS}/rows/{{crystals}}.parquet",
-        code=code("pipeline.crystals.assess"),
+        described=rules.describe.output.table,
+        relaxed=rules.gather_relaxed.output.table,
+        hull=rules.hull.output.hull,
+        rows=at(Place.ROWS),
     output:
-        table=f"{RESULTS}/structures/{{crystals}}/{{name}}.parquet",
-        csv=f"{RESULTS}/structures/{{crystals}}/{{name}}.csv",
+        table=at(Place.STRUCTURES, ".parquet"),
+        csv=at(Place.STRUCTURES, ".csv"),
     log:
-        f"{LOGS}/assess/{{crystals}}/{{name}}.log",
+        f"{LOGS}/assess/{{experiment}}/{{name}}.log",
     benchmark:
-        f"{BENCHMARKS}/assess/{{crystals}}/{{name}}.tsv"
+        f"{BENCHMARKS}/assess/{{experiment}}/{{name}}.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: describe_workers
+    threads: threads_of("assess")
     resources:
-        mem_mb=describe_memory,
-        runtime=describe_minutes,
+        **resources_of("assess"),
     params:
-        config=CONFIG_FILE,
-        settings=describe_settings,
+        **declared("assess"),
     shell:
-        "python -m pipeline assess --config {params.config} --experiment {wildcards.crystals} "
-        "--described {input.described} --relaxed {input.relaxed} --hull {input.hull} --rows {input.rows} "
-        "--output {output.table} --csv {output.csv} > {log} 2>&1"
+        "python -m pipeline assess --config {params.config:q} --experiment {wildcards.experiment} "
+        "--described {input.described:q} --relaxed {input.relaxed:q} --hull {input.hull:q} --rows {input.rows:q} "
+        "--output {output.table:q} --csv {output.csv:q} > {log:q} 2>&1"

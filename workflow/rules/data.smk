@@ -4,70 +4,66 @@ localrules:
 
 
 rule fetch:
+    """Fetch a file of the catalogue, verified by its checksum."""
     output:
-        f"{CONFIG.data.cache}/{{name}}/{{file}}",
+        f"{CONFIG.data.cache}/{{group}}/{{file}}",
     log:
-        f"{LOGS}/fetch/{{name}}/{{file}}.log",
+        f"{LOGS}/fetch/{{group}}/{{file}}.log",
     wildcard_constraints:
-        name="[^/.][^/]*",
+        group="[^/.][^/]*",
         file="[^/.][^/]*",
     conda:
         "../../envs/cpu.yaml"
     params:
-        config=CONFIG_FILE,
+        config=at(Place.CONFIG),
     shell:
-        "python -m pipeline fetch {wildcards.name}/{wildcards.file} --config {params.config} > {log} 2>&1"
+        "python -m pipeline fetch {wildcards.group:q}/{wildcards.file:q} --config {params.config:q} > {log:q} 2>&1"
 
 
 rule prepare:
+    """Prepare the tokens of an experiment."""
     input:
-        files=data_files,
-        code=prepare_code,
+        files=files_of("prepare"),
     output:
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-    log:
-        f"{LOGS}/prepare/{{experiment}}.log",
-    benchmark:
-        f"{BENCHMARKS}/prepare/{{experiment}}.tsv"
-    conda:
-        "../../envs/cpu.yaml"
-    threads: 1
-    resources:
-        mem_mb=prepare_memory,
-        runtime=prepare_minutes,
-    params:
-        config=CONFIG_FILE,
-        settings=prepare_settings,
-    shell:
-        "python -m pipeline prepare --config {params.config} --experiment {wildcards.experiment} "
-        "--output {output.tokens} > {log} 2>&1"
-
-
-ruleorder: prepare_crystals > prepare
-
-
-rule prepare_crystals:
-    input:
-        files=data_files,
-        code=prepare_code,
-    output:
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        rows=f"{RESULTS}/rows/{{experiment}}.parquet",
+        tokens=at(Place.TOKENS),
     log:
         f"{LOGS}/prepare/{{experiment}}.log",
     benchmark:
         f"{BENCHMARKS}/prepare/{{experiment}}.tsv"
     wildcard_constraints:
-        experiment="|".join(CRYSTALS) or NONE,
+        experiment=any_of(name for name in EXPERIMENTS if name not in CRYSTALS + IMAGES),
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
+    threads: threads_of("prepare")
     resources:
-        mem_mb=prepare_memory,
-        runtime=prepare_minutes,
+        **resources_of("prepare"),
     params:
-        config=CONFIG_FILE,
-        settings=prepare_settings,
+        **declared("prepare"),
     shell:
-        "python -m pipeline prepare --config {params.config} --experiment {wildcards.experiment} "
-        "--output {output.tokens} --rows {output.rows} > {log} 2>&1"
+        "python -m pipeline prepare --config {params.config:q} --experiment {wildcards.experiment} "
+        "--output {output.tokens:q} > {log:q} 2>&1"
+
+
+rule prepare_crystals:
+    """Prepare the tokens of an experiment on crystals, and a table of the structures that they are of."""
+    input:
+        files=files_of("prepare"),
+    output:
+        tokens=at(Place.TOKENS),
+        rows=at(Place.ROWS),
+    log:
+        f"{LOGS}/prepare/{{experiment}}.log",
+    benchmark:
+        f"{BENCHMARKS}/prepare/{{experiment}}.tsv"
+    wildcard_constraints:
+        experiment=any_of(CRYSTALS),
+    conda:
+        "../../envs/cpu.yaml"
+    threads: threads_of("prepare")
+    resources:
+        **resources_of("prepare"),
+    params:
+        **declared("prepare"),
+    shell:
+        "python -m pipeline prepare --config {params.config:q} --experiment {wildcards.experiment} "
+        "--output {output.tokens:q} --rows {output.rows:q} > {log:q} 2>&1"

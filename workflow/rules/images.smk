@@ -1,185 +1,172 @@
-# Images: from samples to pictures, what these are compared with, and what is drawn and tabulated of them.
+# Images: from samples to pictures, what these are compared with, and what is drawn and tabulated of them. Journals are
+# not declared as output, so that Snakemake keeps them when a job fails and is tried again.
 localrules:
     conditional_path,
     sweeps,
 
 
 rule train_classifier:
+    """Train a classifier whose features images are compared by."""
     input:
-        images=f"{RESULTS}/images/{{images}}.safetensors",
-        code=code("pipeline.images.train_classifier"),
+        images=rules.prepare_images.output.images,
     output:
-        weights=f"{RESULTS}/classifiers/{{images}}.safetensors",
-        metrics=f"{RESULTS}/classifiers/{{images}}.json",
-        history=f"{RESULTS}/classifiers/{{images}}.csv",
+        weights=at(Place.CLASSIFIER, ".safetensors"),
+        metrics=at(Place.CLASSIFIER, ".json"),
+        history=at(Place.CLASSIFIER, ".csv"),
     log:
-        f"{LOGS}/train_classifier/{{images}}.log",
+        f"{LOGS}/train_classifier/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/train_classifier/{{images}}.tsv"
+        f"{BENCHMARKS}/train_classifier/{{experiment}}.tsv"
     conda:
         "../../envs/gpu.yaml"
-    threads: 1
+    threads: threads_of("train_classifier")
     resources:
-        **for_gpu_jobs(score_gpus),
-        gpu=score_gpus,
-        mem_mb=score_memory,
-        runtime=score_minutes,
+        **resources_of("train_classifier"),
     params:
-        config=CONFIG_FILE,
-        settings=classifier_settings,
-        checkpoints=f"{RESULTS}/checkpoints/{{images}}_classifier",
+        **declared("train_classifier"),
+        checkpoints=f"{RESULTS}/checkpoints/{{experiment}}_classifier",
     shell:
-        "python -m pipeline train-classifier --config {params.config} --experiment {wildcards.images} "
-        "--images {input.images} --checkpoints {params.checkpoints} --gpus {resources.gpu} "
-        "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
+        "python -m pipeline train-classifier --config {params.config:q} --experiment {wildcards.experiment} "
+        "--images {input.images:q} --checkpoints {params.checkpoints:q} --gpus {resources.gpu} "
+        "--weights {output.weights:q} --metrics {output.metrics:q} --history {output.history:q} > {log:q} 2>&1"
 
 
-# Before the trainings, so that features that cannot be had are found out before hours are spent. Journals are not
-# declared as output, so that Snakemake keeps them when a job fails and is tried again.
 rule image_reference:
+    """Describe the images that samples are compared with, before hours are spent on samples."""
     input:
-        images=f"{RESULTS}/images/{{images}}.safetensors",
+        images=rules.prepare_images.output.images,
         classifier=classifier_of,
-        files=metric_files,
-        code=comparison_code,
+        files=files_of_metrics,
     output:
-        f"{RESULTS}/image_references/{{images}}.safetensors",
+        reference=at(Place.IMAGE_REFERENCE),
     log:
-        f"{LOGS}/image_reference/{{images}}.log",
+        f"{LOGS}/image_reference/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/image_reference/{{images}}.tsv"
+        f"{BENCHMARKS}/image_reference/{{experiment}}.tsv"
     priority: 100
     conda:
         "../../envs/gpu.yaml"
-    threads: 1
+    threads: threads_of("image_reference")
     resources:
-        **for_gpu_jobs(score_gpus),
-        gpu=score_gpus,
-        mem_mb=score_memory,
-        runtime=score_minutes,
+        **resources_of("image_reference"),
     params:
-        config=CONFIG_FILE,
-        settings=features_settings,
-        classifier=classifier_flags,
-        journal=f"{RESULTS}/journals/image_reference/{{images}}",
+        **declared("image_reference"),
+        classifier=flag("--classifier", classifier_of),
+        journal=f"{RESULTS}/journals/image_reference/{{experiment}}",
     shell:
-        "python -m pipeline image-reference --config {params.config} --experiment {wildcards.images} "
-        "--images {input.images} {params.classifier} --journal {params.journal} --gpus {resources.gpu} "
-        "--output {output} > {log} 2>&1"
+        "python -m pipeline image-reference --config {params.config:q} --experiment {wildcards.experiment} "
+        "--images {input.images:q} {params.classifier} --journal {params.journal:q} --gpus {resources.gpu} "
+        "--output {output.reference:q} > {log:q} 2>&1"
+
+
+def prepared_images_of(wildcards):
+    """Return the images that the reference `images` shows as they are."""
+    return [at(Place.IMAGES, **wildcards)] if wildcards.name == "images" else []
 
 
 rule pictures:
+    """Make pictures of samples."""
     input:
-        samples=f"{RESULTS}/samples/{{images}}/{{name}}.safetensors",
-        tokens=f"{RESULTS}/tokens/{{images}}.safetensors",
+        samples=at(Place.SAMPLES),
+        tokens=at(Place.TOKENS),
         tokenizer=tokenizer_of,
         prepared=prepared_images_of,
-        code=code("pipeline.images.decoding"),
     output:
-        pictures=f"{RESULTS}/pictures/{{images}}/{{name}}.safetensors",
-        grid=f"{RESULTS}/pictures/{{images}}/{{name}}.png",
+        pictures=at(Place.PICTURES, ".safetensors"),
+        grid=at(Place.PICTURES, ".png"),
     log:
-        f"{LOGS}/pictures/{{images}}/{{name}}.log",
+        f"{LOGS}/pictures/{{experiment}}/{{name}}.log",
     benchmark:
-        f"{BENCHMARKS}/pictures/{{images}}/{{name}}.tsv"
+        f"{BENCHMARKS}/pictures/{{experiment}}/{{name}}.tsv"
     conda:
         "../../envs/gpu.yaml"
-    threads: 1
+    threads: threads_of("pictures")
     resources:
-        **for_gpu_jobs(score_gpus),
-        gpu=score_gpus,
-        mem_mb=score_memory,
-        runtime=score_minutes,
+        **resources_of("pictures"),
     params:
-        config=CONFIG_FILE,
-        tokenizer=tokenizer_flags,
-        prepared=prepared_images_flags,
+        **declared("pictures"),
+        tokenizer=flag("--tokenizer", tokenizer_of),
+        prepared=flag("--images", prepared_images_of),
     shell:
-        "python -m pipeline pictures --config {params.config} --experiment {wildcards.images} "
-        "--samples {input.samples} --tokens {input.tokens} {params.tokenizer} {params.prepared} "
-        "--gpus {resources.gpu} --output {output.pictures} --grid {output.grid} > {log} 2>&1"
+        "python -m pipeline pictures --config {params.config:q} --experiment {wildcards.experiment} "
+        "--samples {input.samples:q} --tokens {input.tokens:q} {params.tokenizer} {params.prepared} "
+        "--gpus {resources.gpu} --output {output.pictures:q} --grid {output.grid:q} > {log:q} 2>&1"
 
 
 rule search:
+    """Find the velocity and corrector that suit a run best."""
     input:
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        tokens=at(Place.TOKENS),
         weights=weights_of,
         tokenizer=tokenizer_of,
-        reference=f"{RESULTS}/image_references/{{experiment}}.safetensors",
+        reference=rules.image_reference.output.reference,
         classifier=classifier_of,
-        files=metric_files,
-        code=search_code,
+        files=files_of_metrics,
     output:
-        f"{RESULTS}/search/{{experiment}}/{{run}}.json",
+        found=at(Place.SEARCH),
     log:
-        f"{LOGS}/search/{{experiment}}/{{run}}.log",
+        f"{LOGS}/search/{{experiment}}/{{name}}.log",
     benchmark:
-        f"{BENCHMARKS}/search/{{experiment}}/{{run}}.tsv"
+        f"{BENCHMARKS}/search/{{experiment}}/{{name}}.tsv"
     conda:
         "../../envs/gpu.yaml"
-    threads: 1
+    threads: threads_of("search")
     resources:
-        **for_gpu_jobs(sample_gpus),
-        gpu=sample_gpus,
-        mem_mb=sample_memory,
-        runtime=sample_minutes,
+        **resources_of("search"),
     params:
-        config=CONFIG_FILE,
-        settings=search_settings,
-        journal=f"{RESULTS}/journals/search/{{experiment}}/{{run}}",
-        tokenizer=tokenizer_flags,
-        classifier=classifier_flags,
+        **declared("search"),
+        journal=f"{RESULTS}/journals/search/{{experiment}}/{{name}}",
+        tokenizer=flag("--tokenizer", tokenizer_of),
+        classifier=flag("--classifier", classifier_of),
     shell:
-        "python -m pipeline search --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
-        "--tokens {input.tokens} --weights {input.weights} {params.tokenizer} --image-reference {input.reference} "
-        "{params.classifier} --journal {params.journal} --gpus {resources.gpu} --output {output} > {log} 2>&1"
+        "python -m pipeline search --config {params.config:q} --experiment {wildcards.experiment} --run {wildcards.name} "
+        "--tokens {input.tokens:q} --weights {input.weights:q} {params.tokenizer} "
+        "--image-reference {input.reference:q} {params.classifier} --journal {params.journal:q} "
+        "--gpus {resources.gpu} --output {output.found:q} > {log:q} 2>&1"
 
 
 rule conditional_path:
+    """Draw images on their way along the paths of an experiment."""
     input:
-        tokens=f"{RESULTS}/tokens/{{images}}.safetensors",
+        tokens=at(Place.TOKENS),
         tokenizer=tokenizer_of,
-        code=paths_code,
     output:
-        report(
-            f"{RESULTS}/figures/{{images}}_path.png",
+        figure=report(
+            at(Place.PATHS_FIGURE),
             caption="../report/path.rst",
             category="Figures",
-            labels={"experiment": "{images} paths"},
+            labels={"experiment": "{experiment} paths"},
         ),
     log:
-        f"{LOGS}/conditional_path/{{images}}.log",
+        f"{LOGS}/conditional_path/{{experiment}}.log",
     conda:
         "../../envs/cpu.yaml"
     params:
-        config=CONFIG_FILE,
-        settings=paths_settings,
-        tokenizer=tokenizer_flags,
+        **declared("conditional_path"),
+        tokenizer=flag("--tokenizer", tokenizer_of),
     shell:
-        "python -m pipeline conditional-path --config {params.config} --experiment {wildcards.images} "
-        "--tokens {input.tokens} {params.tokenizer} --output {output} > {log} 2>&1"
+        "python -m pipeline conditional-path --config {params.config:q} --experiment {wildcards.experiment} "
+        "--tokens {input.tokens:q} {params.tokenizer} --output {output.figure:q} > {log:q} 2>&1"
 
 
 rule sweeps:
+    """Make the table of an experiment's sweeps."""
     input:
-        scores=scores_of,
-        code=code("pipeline.images.sweeps"),
+        scores=rows_at(Place.SCORES),
     output:
+        **table_at(Place.SWEEPS_TABLE),
         csv=report(
-            f"{RESULTS}/tables/{{images}}_sweeps.csv",
+            at(Place.SWEEPS_TABLE, ".csv"),
             caption="../report/sweeps.rst",
             category="Tables",
-            labels={"experiment": "{images} sweeps"},
+            labels={"experiment": "{experiment} sweeps"},
         ),
-        markdown=f"{RESULTS}/tables/{{images}}_sweeps.md",
-        numbers=f"{RESULTS}/tables/{{images}}_sweeps.json",
     log:
-        f"{LOGS}/sweeps/{{images}}.log",
+        f"{LOGS}/sweeps/{{experiment}}.log",
     conda:
         "../../envs/cpu.yaml"
     params:
-        config=CONFIG_FILE,
-        settings=sweeps_settings,
+        **declared("sweeps"),
     shell:
-        "python -m pipeline sweeps --config {params.config} --experiment {wildcards.images} "
-        "--scores {input.scores} --csv {output.csv} --markdown {output.markdown} --numbers {output.numbers} > {log} 2>&1"
+        "python -m pipeline sweeps --config {params.config:q} --experiment {wildcards.experiment} --scores "
+        "{input.scores:q} --csv {output.csv:q} --markdown {output.markdown:q} --numbers {output.numbers:q} > {log:q} 2>&1"

@@ -4,43 +4,52 @@ localrules:
     figure,
 
 
+def figure_scores(wildcards):
+    """Return the scores, if the figure shows them."""
+    drawn_by = STAGES["figure"].chosen(job_of(wildcards))[0]
+    return rows_at(Place.SCORES)(wildcards) if constant_of(drawn_by, "SCORES", False) else []
+
+
+structures_of = rows_at(Place.STRUCTURES, ".parquet", among=CRYSTALS)
+relaxed_of = rows_at(Place.RELAXED, among=CRYSTALS)
+pictures_of = rows_at(Place.PICTURES, ".safetensors", among=IMAGES)
+
+
 rule table:
+    """Make the table of an experiment."""
     input:
-        scores=scores_of,
-        code=code("pipeline.report.tables"),
+        scores=rows_at(Place.SCORES),
     output:
+        **table_at(Place.TABLE),
         csv=report(
-            f"{RESULTS}/tables/{{experiment}}.csv",
+            at(Place.TABLE, ".csv"),
             caption="../report/table.rst",
             category="Tables",
             labels={"experiment": "{experiment}"},
         ),
-        markdown=f"{RESULTS}/tables/{{experiment}}.md",
-        numbers=f"{RESULTS}/tables/{{experiment}}.json",
     log:
         f"{LOGS}/table/{{experiment}}.log",
     conda:
         "../../envs/cpu.yaml"
     params:
-        config=CONFIG_FILE,
-        settings=report_settings,
+        **declared("table"),
     shell:
-        "python -m pipeline table --config {params.config} --experiment {wildcards.experiment} "
-        "--scores {input.scores} --csv {output.csv} --markdown {output.markdown} --numbers {output.numbers} > {log} 2>&1"
+        "python -m pipeline table --config {params.config:q} --experiment {wildcards.experiment} --scores "
+        "{input.scores:q} --csv {output.csv:q} --markdown {output.markdown:q} --numbers {output.numbers:q} > {log:q} 2>&1"
 
 
 rule figure:
+    """Draw the figure of an experiment."""
     input:
-        samples=samples_of,
+        samples=rows_at(Place.SAMPLES),
         structures=structures_of,
         relaxed=relaxed_of,
         scores=figure_scores,
         pictures=pictures_of,
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        code=figure_code,
+        tokens=at(Place.TOKENS),
     output:
         figure=report(
-            f"{RESULTS}/figures/{{experiment}}.png",
+            at(Place.FIGURE),
             caption="../report/figure.rst",
             category="Figures",
             labels={"experiment": "{experiment}"},
@@ -50,9 +59,26 @@ rule figure:
     conda:
         "../../envs/cpu.yaml"
     params:
-        config=CONFIG_FILE,
-        settings=report_settings,
-        tables=figure_flags,
+        **declared("figure"),
+        structures=flag("--structures", structures_of),
+        relaxed=flag("--relaxed", relaxed_of),
+        scores=flag("--scores", figure_scores),
+        pictures=flag("--pictures", pictures_of),
     shell:
-        "python -m pipeline figure --config {params.config} --experiment {wildcards.experiment} "
-        "--samples {input.samples} {params.tables} --tokens {input.tokens} --output {output.figure} > {log} 2>&1"
+        "python -m pipeline figure --config {params.config:q} --experiment {wildcards.experiment} "
+        "--samples {input.samples:q} {params.structures} {params.relaxed} {params.scores} {params.pictures} "
+        "--tokens {input.tokens:q} --output {output.figure:q} > {log:q} 2>&1"
+
+
+def final_targets():
+    """Return the tables and figures of all experiments, and the samples of text to read."""
+    targets = []
+    for name, job in EXPERIMENTS.items():
+        further = {Place.CALIBRATION_TABLE: CRYSTALS, Place.TOKENIZER_TABLE: CODES, Place.SWEEPS_TABLE: IMAGES}
+        tables = [Place.TABLE, *(table for table, having in further.items() if name in having)]
+        targets += [at(table, ending, experiment=name) for table in tables for ending in (".csv", ".md", ".json")]
+        targets += [at(Place.PATHS_FIGURE, experiment=name)] if name in IMAGES else []
+        targets += [at(Place.FIGURE, experiment=name)] if job.block.figure else []
+        texts = [row.name for row in job.rows()] if name in TEXTS else []
+        targets += [at(Place.TEXTS, ".txt", experiment=name, name=row) for row in texts]
+    return targets

@@ -1,70 +1,73 @@
-# Samples of the runs, in shards that are joined, and of the references.
+# Samples of the runs, in shards that are joined, and of the references. Journals of finished blocks are not declared as
+# output, so that Snakemake keeps them when a job fails and is tried again.
 localrules:
     gather,
     reference,
 
 
-# The journal of finished blocks is not declared as output, so that Snakemake keeps it when a job fails and is tried again.
 rule sample:
+    """Draw one shard of the samples of a run."""
     input:
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        tokens=at(Place.TOKENS),
         weights=weights_of,
         search=search_of,
-        code=sample_code,
     output:
-        samples=temp(f"{RESULTS}/shards/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.safetensors"),
-        provenance=temp(f"{RESULTS}/shards/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.safetensors.provenance.json"),
+        samples=temp(at(Place.SAMPLED_SHARD)),
+        provenance=temp(at(Place.SAMPLED_SHARD, ".provenance.json")),
     log:
-        f"{LOGS}/sample/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.log",
+        f"{LOGS}/sample/{{experiment}}/{{name}}/{{shard}}-of-{{shards}}.log",
     benchmark:
-        f"{BENCHMARKS}/sample/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}.tsv"
+        f"{BENCHMARKS}/sample/{{experiment}}/{{name}}/{{shard}}-of-{{shards}}.tsv"
+    wildcard_constraints:
+        name=any_of(RUNS),
     conda:
         "../../envs/gpu.yaml"
-    threads: 1
+    threads: threads_of("sample")
     resources:
-        **for_gpu_jobs(sample_gpus),
-        gpu=sample_gpus,
-        mem_mb=sample_memory,
-        runtime=sample_minutes,
+        **resources_of("sample"),
     params:
-        config=CONFIG_FILE,
-        settings=sample_settings,
-        search=search_flags,
-        journal=f"{RESULTS}/journals/sample/{{experiment}}/{{run}}/{{shard}}-of-{{shards}}",
+        **declared("sample"),
+        search=flag("--search", search_of),
+        journal=f"{RESULTS}/journals/sample/{{experiment}}/{{name}}/{{shard}}-of-{{shards}}",
     shell:
-        "python -m pipeline sample --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
-        "--tokens {input.tokens} --weights {input.weights} --shard {wildcards.shard} --shards {wildcards.shards} "
-        "{params.search} --journal {params.journal} --gpus {resources.gpu} --output {output.samples} > {log} 2>&1"
+        "python -m pipeline sample --config {params.config:q} --experiment {wildcards.experiment} --run {wildcards.name} "
+        "--tokens {input.tokens:q} --weights {input.weights:q} --shard {wildcards.shard} --shards {wildcards.shards} "
+        "{params.search} --journal {params.journal:q} --gpus {resources.gpu} --output {output.samples:q} > {log:q} 2>&1"
 
 
 rule gather:
+    """Join the shards of a run."""
     input:
-        shards=shards_of,
-        provenance=shard_provenance_of,
-        code=code("pipeline.sampling.samples"),
+        shards=shards_at(Place.SAMPLED_SHARD, sampling_shards),
+        provenance=shards_at(Place.SAMPLED_SHARD, sampling_shards, ".provenance.json"),
     output:
-        samples=f"{RESULTS}/samples/{{experiment}}/{{run}}.safetensors",
+        samples=at(Place.SAMPLES),
     log:
-        f"{LOGS}/gather/{{experiment}}/{{run}}.log",
-    conda:
-        "../../envs/cpu.yaml"
-    shell:
-        "python -m pipeline gather --shards {input.shards} --output {output.samples} > {log} 2>&1"
-
-
-rule reference:
-    input:
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        code=reference_code,
-    output:
-        samples=f"{RESULTS}/samples/{{experiment}}/{{reference}}.safetensors",
-    log:
-        f"{LOGS}/reference/{{experiment}}/{{reference}}.log",
+        f"{LOGS}/gather/{{experiment}}/{{name}}.log",
+    wildcard_constraints:
+        name=any_of(RUNS),
     conda:
         "../../envs/cpu.yaml"
     params:
-        config=CONFIG_FILE,
-        settings=reference_settings,
+        **declared("gather"),
     shell:
-        "python -m pipeline reference --config {params.config} --experiment {wildcards.experiment} "
-        "--reference {wildcards.reference} --tokens {input.tokens} --output {output.samples} > {log} 2>&1"
+        "python -m pipeline gather --shards {input.shards:q} --output {output.samples:q} > {log:q} 2>&1"
+
+
+rule reference:
+    """Draw reference samples from the data."""
+    input:
+        tokens=at(Place.TOKENS),
+    output:
+        samples=at(Place.SAMPLES),
+    log:
+        f"{LOGS}/reference/{{experiment}}/{{name}}.log",
+    wildcard_constraints:
+        name=any_of(REFERENCES),
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        **declared("reference"),
+    shell:
+        "python -m pipeline reference --config {params.config:q} --experiment {wildcards.experiment} "
+        "--reference {wildcards.name} --tokens {input.tokens:q} --output {output.samples:q} > {log:q} 2>&1"

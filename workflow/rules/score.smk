@@ -1,69 +1,56 @@
 # Scores of runs and references; a reference has no network. Journals are not declared as output, so that Snakemake
 # keeps them when a job fails and is tried again.
+
+
+def evidence_of(wildcards):
+    """Return the tables by which the crystals, or the pictures by which the images of a run or reference are scored."""
+    if wildcards.experiment in IMAGES:
+        classifier = classifier_of(wildcards)
+        return {
+            "pictures": at(Place.PICTURES, ".safetensors", **wildcards),
+            "image_reference": at(Place.IMAGE_REFERENCE, **wildcards),
+        } | ({"classifier": classifier[0]} if classifier else {})
+    if wildcards.experiment not in CRYSTALS:
+        return {}
+    return {
+        "structures": at(Place.STRUCTURES, ".parquet", **wildcards),
+        "described": at(Place.DESCRIBED, **wildcards),
+        "test": at(Place.DESCRIBED_TEST, **wildcards),
+    }
+
+
+def evidence_flags(wildcards):
+    flags = [(f"--{flag.replace('_', '-')}", path) for flag, path in evidence_of(wildcards).items()]
+    return shlex.join(word for flag in flags for word in flag)
+
+
 rule score:
+    """Score samples with the metrics of an experiment."""
     input:
         unpack(evidence_of),
-        samples=f"{RESULTS}/samples/{{experiment}}/{{run}}.safetensors",
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        samples=at(Place.SAMPLES),
+        tokens=at(Place.TOKENS),
         weights=weights_of,
         judge=judge_weights_of,
-        files=metric_files,
-        code=score_code,
+        files=files_of_metrics,
     output:
-        scores=f"{RESULTS}/scores/{{experiment}}/{{run}}.json",
+        scores=at(Place.SCORES),
     log:
-        f"{LOGS}/score/{{experiment}}/{{run}}.log",
+        f"{LOGS}/score/{{experiment}}/{{name}}.log",
     benchmark:
-        f"{BENCHMARKS}/score/{{experiment}}/{{run}}.tsv"
+        f"{BENCHMARKS}/score/{{experiment}}/{{name}}.tsv"
     conda:
         "../../envs/gpu.yaml"
-    threads: 1
+    threads: threads_of("score")
     resources:
-        **for_gpu_jobs(score_gpus),
-        gpu=score_gpus,
-        mem_mb=score_memory,
-        runtime=score_minutes,
+        **resources_of("score"),
     params:
-        config=CONFIG_FILE,
-        settings=score_settings,
+        **declared("score"),
+        weights=flag("--weights", weights_of),
         evidence=evidence_flags,
-        judge=judge_flags,
-        journal=f"{RESULTS}/journals/score/{{experiment}}/{{run}}",
+        judge=flag("--judge-weights", judge_weights_of),
+        journal=f"{RESULTS}/journals/score/{{experiment}}/{{name}}",
     shell:
-        "python -m pipeline score --config {params.config} --experiment {wildcards.experiment} "
-        "--samples {input.samples} --tokens {input.tokens} --weights {input.weights} {params.evidence} {params.judge} "
-        "--journal {params.journal} --gpus {resources.gpu} --output {output.scores} > {log} 2>&1"
-
-
-rule score_reference:
-    input:
-        unpack(evidence_of),
-        samples=f"{RESULTS}/samples/{{experiment}}/{{reference}}.safetensors",
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        judge=judge_weights_of,
-        files=metric_files,
-        code=score_code,
-    output:
-        scores=f"{RESULTS}/scores/{{experiment}}/{{reference}}.json",
-    log:
-        f"{LOGS}/score/{{experiment}}/{{reference}}.log",
-    benchmark:
-        f"{BENCHMARKS}/score/{{experiment}}/{{reference}}.tsv"
-    conda:
-        "../../envs/gpu.yaml"
-    threads: 1
-    resources:
-        **for_gpu_jobs(score_gpus),
-        gpu=score_gpus,
-        mem_mb=score_memory,
-        runtime=score_minutes,
-    params:
-        config=CONFIG_FILE,
-        settings=score_settings,
-        evidence=evidence_flags,
-        judge=judge_flags,
-        journal=f"{RESULTS}/journals/score/{{experiment}}/{{reference}}",
-    shell:
-        "python -m pipeline score --config {params.config} --experiment {wildcards.experiment} "
-        "--samples {input.samples} --tokens {input.tokens} {params.evidence} {params.judge} "
-        "--journal {params.journal} --gpus {resources.gpu} --output {output.scores} > {log} 2>&1"
+        "python -m pipeline score --config {params.config:q} --experiment {wildcards.experiment} "
+        "--samples {input.samples:q} --tokens {input.tokens:q} {params.weights} {params.evidence} {params.judge} "
+        "--journal {params.journal:q} --gpus {resources.gpu} --output {output.scores:q} > {log:q} 2>&1"

@@ -5,37 +5,37 @@ localrules:
 
 
 rule texts:
+    """Write samples of text to read."""
     input:
-        samples=f"{RESULTS}/samples/{{text}}/{{name}}.safetensors",
-        tokens=f"{RESULTS}/tokens/{{text}}.safetensors",
-        code=code("pipeline.text.export"),
+        samples=at(Place.SAMPLES),
+        tokens=at(Place.TOKENS),
     output:
-        text=f"{RESULTS}/texts/{{text}}/{{name}}.txt",
-        lines=f"{RESULTS}/texts/{{text}}/{{name}}.jsonl",
+        text=at(Place.TEXTS, ".txt"),
+        lines=at(Place.TEXTS, ".jsonl"),
     log:
-        f"{LOGS}/texts/{{text}}/{{name}}.log",
+        f"{LOGS}/texts/{{experiment}}/{{name}}.log",
     conda:
         "../../envs/cpu.yaml"
+    params:
+        **declared("texts"),
     shell:
-        "python -m pipeline texts --samples {input.samples} --tokens {input.tokens} "
-        "--text {output.text} --lines {output.lines} > {log} 2>&1"
+        "python -m pipeline texts --samples {input.samples:q} --tokens {input.tokens:q} "
+        "--text {output.text:q} --lines {output.lines:q} > {log:q} 2>&1"
 
 
-# First of all jobs, so that a judge that cannot be had is found out before hours are spent.
 rule judge:
+    """Make sure that the language model that judges samples is there, before hours are spent."""
     input:
-        files=judge_files,
-        code=judge_code,
+        files=files_of("judge"),
     output:
-        f"{RESULTS}/judges/{{experiment}}.json",
+        judge=at(Place.JUDGE),
     log:
         f"{LOGS}/judge/{{experiment}}.log",
     priority: 100
     conda:
         "../../envs/cpu.yaml"
     params:
-        config=CONFIG_FILE,
-        settings=score_settings,
+        **declared("judge"),
     shell:
-        "python -m pipeline judge --config {params.config} --experiment {wildcards.experiment} --output {output} "
-        "> {log} 2>&1"
+        "python -m pipeline judge --config {params.config:q} --experiment {wildcards.experiment} "
+        "--output {output.judge:q} > {log:q} 2>&1"

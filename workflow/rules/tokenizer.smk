@@ -1,159 +1,139 @@
 # From images to tokens: as they are, or by way of a tokenizer that is trained first.
+
+
 rule prepare_images:
+    """Prepare the images of an experiment."""
     input:
-        files=data_files,
-        code=images_code,
+        files=files_of("prepare_images"),
     output:
-        images=f"{RESULTS}/images/{{images}}.safetensors",
+        images=at(Place.IMAGES),
     log:
-        f"{LOGS}/prepare_images/{{images}}.log",
+        f"{LOGS}/prepare_images/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/prepare_images/{{images}}.tsv"
+        f"{BENCHMARKS}/prepare_images/{{experiment}}.tsv"
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
+    threads: threads_of("prepare_images")
     resources:
-        mem_mb=prepare_memory,
-        runtime=prepare_minutes,
+        **resources_of("prepare_images"),
     params:
-        config=CONFIG_FILE,
-        settings=images_settings,
+        **declared("prepare_images"),
     shell:
-        "python -m pipeline prepare-images --config {params.config} --experiment {wildcards.images} "
-        "--output {output.images} > {log} 2>&1"
-
-
-ruleorder: prepare_pixels > encode > prepare
+        "python -m pipeline prepare-images --config {params.config:q} --experiment {wildcards.experiment} "
+        "--output {output.images:q} > {log:q} 2>&1"
 
 
 rule prepare_pixels:
+    """Make tokens of images as they are."""
     input:
-        images=f"{RESULTS}/images/{{experiment}}.safetensors",
-        code=pixels_code,
+        images=rules.prepare_images.output.images,
     output:
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
+        tokens=at(Place.TOKENS),
     log:
         f"{LOGS}/prepare/{{experiment}}.log",
     benchmark:
         f"{BENCHMARKS}/prepare_pixels/{{experiment}}.tsv"
     wildcard_constraints:
-        experiment="|".join(name for name in IMAGES if name not in CODES) or NONE,
+        experiment=any_of(name for name in IMAGES if name not in CODES),
     conda:
         "../../envs/cpu.yaml"
-    threads: 1
+    threads: threads_of("prepare_pixels")
     resources:
-        mem_mb=prepare_memory,
-        runtime=prepare_minutes,
+        **resources_of("prepare_pixels"),
     params:
-        config=CONFIG_FILE,
-        settings=prepare_settings,
+        **declared("prepare_pixels"),
     shell:
-        "python -m pipeline prepare-pixels --config {params.config} --experiment {wildcards.experiment} "
-        "--images {input.images} --output {output.tokens} > {log} 2>&1"
+        "python -m pipeline prepare-pixels --config {params.config:q} --experiment {wildcards.experiment} "
+        "--images {input.images:q} --output {output.tokens:q} > {log:q} 2>&1"
 
 
 # Checkpoints are not declared as output, so that Snakemake keeps them when a job fails and is tried again.
 rule train_tokenizer:
+    """Train the VQVAE that makes codes of images."""
     input:
-        images=f"{RESULTS}/images/{{codes}}.safetensors",
-        files=perceptual_inputs,
-        code=code("pipeline.images.tokenizer_training"),
+        images=rules.prepare_images.output.images,
+        files=files_of("train_tokenizer"),
     output:
-        weights=f"{RESULTS}/tokenizers/{{codes}}.safetensors",
-        metrics=f"{RESULTS}/tokenizers/{{codes}}.json",
-        history=f"{RESULTS}/tokenizers/{{codes}}.csv",
+        weights=at(Place.TOKENIZER, ".safetensors"),
+        metrics=at(Place.TOKENIZER, ".json"),
+        history=at(Place.TOKENIZER, ".csv"),
     log:
-        f"{LOGS}/train_tokenizer/{{codes}}.log",
+        f"{LOGS}/train_tokenizer/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/train_tokenizer/{{codes}}.tsv"
+        f"{BENCHMARKS}/train_tokenizer/{{experiment}}.tsv"
     conda:
         "../../envs/gpu.yaml"
-    threads: train_threads
+    threads: threads_of("train_tokenizer")
     resources:
-        **for_gpu_jobs(train_gpus, model_for=train_gpu),
-        gpu=train_gpu,
-        gres=train_gres,
-        gpus_per_node=train_gpus,
-        nodes=train_nodes,
-        mpi=train_mpi,
-        tasks=train_tasks,
-        tasks_per_gpu=train_tasks_per_gpu,
-        mem_mb=train_memory,
-        runtime=train_minutes,
+        **resources_of("train_tokenizer"),
     params:
-        config=CONFIG_FILE,
-        settings=tokenizer_settings,
-        checkpoints=f"{RESULTS}/checkpoints/{{codes}}_tokenizer",
-        events=f"{RESULTS}/tensorboard/{{codes}}_tokenizer",
+        **declared("train_tokenizer"),
+        checkpoints=f"{RESULTS}/checkpoints/{{experiment}}_tokenizer",
+        events=f"{RESULTS}/tensorboard/{{experiment}}_tokenizer",
     shell:
-        "exec python -m pipeline train-tokenizer --config {params.config} --experiment {wildcards.codes} "
-        "--images {input.images} --checkpoints {params.checkpoints} --events {params.events} "
+        "exec python -m pipeline train-tokenizer --config {params.config:q} --experiment {wildcards.experiment} "
+        "--images {input.images:q} --checkpoints {params.checkpoints:q} --events {params.events:q} "
         "--gpus {resources.gpus_per_node} --nodes {resources.nodes} "
-        "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
+        "--weights {output.weights:q} --metrics {output.metrics:q} --history {output.history:q} > {log:q} 2>&1"
 
 
 rule encode:
+    """Make tokens of images by a trained tokenizer."""
     input:
-        images=f"{RESULTS}/images/{{codes}}.safetensors",
-        tokenizer=f"{RESULTS}/tokenizers/{{codes}}.safetensors",
-        code=code("pipeline.images.encoding"),
+        images=rules.prepare_images.output.images,
+        tokenizer=rules.train_tokenizer.output.weights,
     output:
-        tokens=f"{RESULTS}/tokens/{{codes}}.safetensors",
+        tokens=at(Place.TOKENS),
     log:
-        f"{LOGS}/encode/{{codes}}.log",
+        f"{LOGS}/encode/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/encode/{{codes}}.tsv"
+        f"{BENCHMARKS}/encode/{{experiment}}.tsv"
+    wildcard_constraints:
+        experiment=any_of(CODES),
     conda:
         "../../envs/gpu.yaml"
-    threads: 1
+    threads: threads_of("encode")
     resources:
-        **for_gpu_jobs(encode_gpus),
-        gpu=encode_gpus,
-        mem_mb=train_memory,
-        runtime=train_minutes,
+        **resources_of("encode"),
     params:
-        config=CONFIG_FILE,
+        **declared("encode"),
     shell:
-        "python -m pipeline encode --config {params.config} --experiment {wildcards.codes} --images {input.images} "
-        "--tokenizer {input.tokenizer} --gpus {resources.gpu} --output {output.tokens} > {log} 2>&1"
+        "python -m pipeline encode --config {params.config:q} --experiment {wildcards.experiment} "
+        "--images {input.images:q} --tokenizer {input.tokenizer:q} --gpus {resources.gpu} --output {output.tokens:q} "
+        "> {log:q} 2>&1"
 
 
 rule tokenizer_report:
+    """Say how good a tokenizer is."""
     input:
-        images=f"{RESULTS}/images/{{codes}}.safetensors",
-        tokens=f"{RESULTS}/tokens/{{codes}}.safetensors",
-        tokenizer=f"{RESULTS}/tokenizers/{{codes}}.safetensors",
-        reference=f"{RESULTS}/image_references/{{codes}}.safetensors",
+        images=rules.prepare_images.output.images,
+        tokens=rules.encode.output.tokens,
+        tokenizer=rules.train_tokenizer.output.weights,
+        reference=at(Place.IMAGE_REFERENCE),
         classifier=classifier_of,
-        files=metric_files,
-        code=tokenizer_report_code,
+        files=files_of_metrics,
     output:
+        **table_at(Place.TOKENIZER_TABLE),
         csv=report(
-            f"{RESULTS}/tables/{{codes}}_tokenizer.csv",
+            at(Place.TOKENIZER_TABLE, ".csv"),
             caption="../report/tokenizer.rst",
             category="Tables",
-            labels={"experiment": "{codes} tokenizer"},
+            labels={"experiment": "{experiment} tokenizer"},
         ),
-        markdown=f"{RESULTS}/tables/{{codes}}_tokenizer.md",
-        numbers=f"{RESULTS}/tables/{{codes}}_tokenizer.json",
     log:
-        f"{LOGS}/tokenizer_report/{{codes}}.log",
+        f"{LOGS}/tokenizer_report/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/tokenizer_report/{{codes}}_tokenizer.tsv"
+        f"{BENCHMARKS}/tokenizer_report/{{experiment}}_tokenizer.tsv"
     conda:
         "../../envs/gpu.yaml"
-    threads: 1
+    threads: threads_of("tokenizer_report")
     resources:
-        **for_gpu_jobs(score_gpus),
-        gpu=score_gpus,
-        mem_mb=score_memory,
-        runtime=score_minutes,
+        **resources_of("tokenizer_report"),
     params:
-        config=CONFIG_FILE,
-        settings=score_settings,
-        classifier=classifier_flags,
+        **declared("tokenizer_report"),
+        classifier=flag("--classifier", classifier_of),
     shell:
-        "python -m pipeline tokenizer-report --config {params.config} --experiment {wildcards.codes} "
-        "--images {input.images} --tokens {input.tokens} --tokenizer {input.tokenizer} --gpus {resources.gpu} "
-        "--image-reference {input.reference} {params.classifier} "
-        "--csv {output.csv} --markdown {output.markdown} --numbers {output.numbers} > {log} 2>&1"
+        "python -m pipeline tokenizer-report --config {params.config:q} --experiment {wildcards.experiment} "
+        "--images {input.images:q} --tokens {input.tokens:q} --tokenizer {input.tokenizer:q} --gpus {resources.gpu} "
+        "--image-reference {input.reference:q} {params.classifier} "
+        "--csv {output.csv:q} --markdown {output.markdown:q} --numbers {output.numbers:q} > {log:q} 2>&1"

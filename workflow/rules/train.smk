@@ -1,39 +1,33 @@
 # Training. Checkpoints are not declared as output, so that Snakemake keeps them when a job fails and is tried again.
 # `exec` lets no shell stand between: SLURM signals every process of a job, and ends the job once the shell has gone,
 # maybe before the checkpoint is written.
+
+
 rule train:
+    """Train the network of a run."""
     input:
-        tokens=f"{RESULTS}/tokens/{{experiment}}.safetensors",
-        code=train_code,
+        tokens=at(Place.TOKENS),
     output:
-        weights=f"{RESULTS}/models/{{experiment}}/{{run}}.safetensors",
-        metrics=f"{RESULTS}/models/{{experiment}}/{{run}}.json",
-        history=f"{RESULTS}/models/{{experiment}}/{{run}}.csv",
+        weights=at(Place.WEIGHTS),
+        metrics=at(Place.TRAINED),
+        history=at(Place.TRAINING_HISTORY),
     log:
-        f"{LOGS}/train/{{experiment}}/{{run}}.log",
+        f"{LOGS}/train/{{experiment}}/{{name}}.log",
     benchmark:
-        f"{BENCHMARKS}/train/{{experiment}}/{{run}}.tsv"
+        f"{BENCHMARKS}/train/{{experiment}}/{{name}}.tsv"
+    wildcard_constraints:
+        name=any_of(RUNS),
     conda:
         "../../envs/gpu.yaml"
-    threads: train_threads
+    threads: threads_of("train")
     resources:
-        **for_gpu_jobs(train_gpus, model_for=train_gpu),
-        gpu=train_gpu,
-        gres=train_gres,
-        gpus_per_node=train_gpus,
-        nodes=train_nodes,
-        mpi=train_mpi,
-        tasks=train_tasks,
-        tasks_per_gpu=train_tasks_per_gpu,
-        mem_mb=train_memory,
-        runtime=train_minutes,
+        **resources_of("train"),
     params:
-        config=CONFIG_FILE,
-        settings=train_settings,
-        checkpoints=f"{RESULTS}/checkpoints/{{experiment}}/{{run}}",
-        events=f"{RESULTS}/tensorboard/{{experiment}}/{{run}}",
+        **declared("train"),
+        checkpoints=f"{RESULTS}/checkpoints/{{experiment}}/{{name}}",
+        events=f"{RESULTS}/tensorboard/{{experiment}}/{{name}}",
     shell:
-        "exec python -m pipeline train --config {params.config} --experiment {wildcards.experiment} --run {wildcards.run} "
-        "--tokens {input.tokens} --checkpoints {params.checkpoints} --events {params.events} "
-        "--gpus {resources.gpus_per_node} --nodes {resources.nodes} "
-        "--weights {output.weights} --metrics {output.metrics} --history {output.history} > {log} 2>&1"
+        "exec python -m pipeline train --config {params.config:q} --experiment {wildcards.experiment} "
+        "--run {wildcards.name} --tokens {input.tokens:q} --checkpoints {params.checkpoints:q} "
+        "--events {params.events:q} --gpus {resources.gpus_per_node} --nodes {resources.nodes} "
+        "--weights {output.weights:q} --metrics {output.metrics:q} --history {output.history:q} > {log:q} 2>&1"

@@ -119,9 +119,9 @@ def _crystals_of(exhibit: Exhibit, count: int) -> tuple[list[Shown], Counter[str
     reasons: Counter[str] = Counter()
 
     def drawable() -> Iterator[Shown]:
-        relaxed = _relaxed_of(exhibit)
+        relaxed, structures = _relaxed_of(exhibit), exhibit.tables.get("structures")
         for position in _order_of(exhibit).tolist():
-            row = {} if exhibit.structures is None else exhibit.structures.iloc[position].to_dict()
+            row = {} if structures is None else structures.iloc[position].to_dict()
             crystal, reason = relaxed(row.get("id")), ""
             if crystal is None:
                 found = decode(exhibit.samples.tokens[position])
@@ -136,7 +136,7 @@ def _crystals_of(exhibit: Exhibit, count: int) -> tuple[list[Shown], Counter[str
 
 def _order_of(exhibit: Exhibit) -> Integers:
     """Return the positions of the samples in the order in which they are shown."""
-    structures, count = exhibit.structures, len(exhibit.samples.tokens)
+    structures, count = exhibit.tables.get("structures"), len(exhibit.samples.tokens)
     if structures is None:
         return np.arange(count)
     if len(structures) != count:
@@ -154,7 +154,7 @@ def _relaxed_of(exhibit: Exhibit) -> Callable[[str | None], Crystal | None]:
     """Return a function of a sample's id; it gives the relaxed crystal, or None if there is none that can be drawn."""
     from pipeline.crystals.table import crystal_of
 
-    frame = exhibit.relaxed
+    frame = exhibit.tables.get("relaxed")
     place_of = {} if frame is None else {id: place for place, id in enumerate(frame["id"])}
 
     def relaxed(id: str | None) -> Crystal | None:
@@ -210,7 +210,7 @@ def _say_why(axes: Axes, reasons: Counter[str], width: float) -> None:
 
 
 def _strip_of(exhibit: Exhibit) -> Strip:
-    structures, label = exhibit.structures, REFERENCES.get(exhibit.run, exhibit.run)
+    structures, label = exhibit.tables.get("structures"), REFERENCES.get(exhibit.run, exhibit.run)
     if structures is None:
         return Strip(label, np.empty(0), np.empty(0, bool), 0, exhibit.run in REFERENCES)
     energies = structures["energy_above_hull"].to_numpy(np.float64)

@@ -6,11 +6,14 @@ from pydantic import Field
 
 from pipeline.config import Strict
 from pipeline.crystals.crystal import Floats
-from pipeline.crystals.evidence import CrystalEvidence
+from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
 
 _BLOCK = 1000  # generated structures whose distances are in memory at once
+
+
+__all__ = ["Options", "conditions", "measure", "score"]
 
 
 class Options(Strict):
@@ -22,7 +25,7 @@ class Options(Strict):
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return recall and precision of the test set's coverage, in percent."""
-    return measure(subject.evidence, options, subject.seed)
+    return measure(evidence_of(subject), options, subject.seed)
 
 
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:

@@ -4,8 +4,10 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.crystals.evidence import CrystalEvidence
+from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.subject import Subject
+
+__all__ = ["Options", "conditions", "measure", "score"]
 
 
 class Options(Strict):
@@ -16,7 +18,7 @@ class Options(Strict):
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return the Wasserstein distances, and how many structures they come from."""
-    return measure(subject.evidence, options, subject.seed)
+    return measure(evidence_of(subject), options, subject.seed)
 
 
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:

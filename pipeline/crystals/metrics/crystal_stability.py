@@ -3,9 +3,11 @@
 import pandas as pd
 
 from pipeline.config import Strict
-from pipeline.crystals.evidence import CrystalEvidence
+from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
+
+__all__ = ["Options", "conditions", "measure", "score"]
 
 
 class Options(Strict):
@@ -14,7 +16,7 @@ class Options(Strict):
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return rates in percent, counts, and what one stable structure costs."""
-    return measure(subject.evidence, options, subject.seed)
+    return measure(evidence_of(subject), options, subject.seed)
 
 
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:

@@ -1,9 +1,11 @@
 """How many of the generated structures could exist: atoms apart, and charges that can be balanced."""
 
 from pipeline.config import Strict
-from pipeline.crystals.evidence import CrystalEvidence
+from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
+
+__all__ = ["Options", "conditions", "measure", "score"]
 
 
 class Options(Strict):
@@ -12,7 +14,7 @@ class Options(Strict):
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return the shares, in percent, of all generated structures that are valid; what could not be decoded is not."""
-    return measure(subject.evidence, options, subject.seed)
+    return measure(evidence_of(subject), options, subject.seed)
 
 
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:

@@ -10,6 +10,7 @@ from pydantic import Field
 from pipeline.config import REFERENCES, Strict
 from pipeline.errors import KinoflowError
 from pipeline.images.grids import grid_of
+from pipeline.images.pictures import Pictures
 from pipeline.images.rows import first_rows
 from pipeline.images.sweeps import DISTANCE, SWEPT, lines_of, points_of
 from pipeline.report.axes import plain_numbers
@@ -63,7 +64,7 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
 def _draw_row(axes: Axes, exhibit: Exhibit, columns: int, rows: int) -> None:
     if exhibit.pictures is None:
         raise KinoflowError(f"{exhibit.run}: this figure shows pictures; give them with --pictures")
-    pictures = exhibit.pictures
+    pictures = Pictures.load(exhibit.pictures)
     numbers = first_rows(len(pictures.images), pictures.labels, columns, rows)
     axes.imshow(grid_of(pictures.images[numbers.flatten()], numbers.shape[1]), interpolation="nearest")
     axes.set(xticks=[], yticks=[], anchor="W")  # or the layout would misjudge the room that the name takes

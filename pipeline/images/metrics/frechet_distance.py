@@ -47,9 +47,9 @@ class Options(Strict):
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return the Fréchet distance of all samples from all training images, its error, and how their features mix."""
-    reference = checked_reference(subject.image_reference, subject.classifier, options)
+    reference = checked_reference(subject.files.get("image_reference"), subject.files.get("classifier"), options)
     extractor = ChosenFeatures.of(options.features).load(
-        cache=subject.cache or Path(Fetching().cache), classifier=subject.classifier, device=subject.device
+        cache=subject.cache or Path(Fetching().cache), classifier=subject.files.get("classifier"), device=subject.device
     )
     given = _pictures(subject), subject.samples.labels
     return compared(*given, reference, extractor, options, subject.seed, subject.finished_tensors)
@@ -89,7 +89,7 @@ def compared(
 
 def conditions(subject: Subject, options: Options) -> dict[str, str]:
     """Return the features and the reference set."""
-    reference = checked_reference(subject.image_reference, subject.classifier, options)
+    reference = checked_reference(subject.files.get("image_reference"), subject.files.get("classifier"), options)
     return {"features": reference.features, "reference set": reference.images}
 
 
@@ -114,12 +114,15 @@ def modules(options: Options) -> list[str]:
 
 
 def _pictures(subject: Subject) -> Tensor:
-    if subject.pictures is None:
+    from pipeline.images.pictures import Pictures
+
+    if "pictures" not in subject.files:
         name = subject.data.origin.get("name")
         raise KinoflowError(f"data {name!r}: these are no images; remove frechet_distance from `scoring`")
-    if len(subject.pictures) < 2:
-        raise KinoflowError(f"sampling.count = {len(subject.pictures)}: a distance needs two images; draw more")
-    return subject.pictures
+    pictures = Pictures.load(subject.files["pictures"]).images
+    if len(pictures) < 2:
+        raise KinoflowError(f"sampling.count = {len(pictures)}: a distance needs two images; draw more")
+    return pictures
 
 
 def checked_reference(path: Path | None, classifier: Path | None, options: Options) -> ImageReference:

@@ -7,7 +7,7 @@ from pipeline.config import Config, Experiment
 from pipeline.config.plugins import DATASETS
 from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.images.dataset import image_source
-from pipeline.inspect.plan.jobs import files_of
+from pipeline.inspect.plan.jobs import needed_files
 from pipeline.inspect.plan.networks import Networks
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.training.checkpoint import KEPT
@@ -30,12 +30,12 @@ class Need:
 def disk_of(config: Config, name: str, shape: Shape, networks: Networks) -> list[Need]:
     """Return what an experiment needs; files in data.cache that experiments share are counted for each."""
     experiment = config.experiments[name]
-    needs = [*_fetched(experiment), *_data(experiment, shape), *_weights(networks), *_samples(experiment, shape)]
+    needs = [*_fetched(config, name), *_data(experiment, shape), *_weights(networks), *_samples(experiment, shape)]
     return [need for need in needs if need.size != 0]
 
 
-def _fetched(experiment: Experiment) -> Iterator[Need]:
-    sizes = [CATALOGUE[name].size if name in CATALOGUE else None for name in dict.fromkeys(files_of(experiment))]
+def _fetched(config: Config, experiment: str) -> Iterator[Need]:
+    sizes = [CATALOGUE[name].size if name in CATALOGUE else None for name in needed_files(config, experiment)]
     yield Need("fetched files", sum(number for number in sizes if number is not None), fetched=True)
     if None in sizes:
         yield Need("fetched, size unknown", None, fetched=True)

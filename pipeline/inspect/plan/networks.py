@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from pipeline.config import Experiment, Training
 from pipeline.config.plugins import DATASETS, METRICS
+from pipeline.images.classifier_training import training_of
 from pipeline.images.feature_choice import METRIC, ChosenFeatures
-from pipeline.images.train_classifier import training_of
 from pipeline.inspect.plan.counting import Count, count_network
-from pipeline.inspect.plan.jobs import judging_run, trains_classifier
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.inspect.plan.tokenizers import TokenizerCount, count_classifier, count_tokenizer
+from pipeline.stages.chosen import judging_run, trains_classifier
+from pipeline.stages.job import Job
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ class Networks:
         return rows
 
 
-def networks_of(experiment: Experiment, shape: Shape) -> Networks:
+def networks_of(job: Job, shape: Shape) -> Networks:
     """Count all networks of an experiment, each distinct one once."""
+    experiment = job.block
     counted: dict[str, tuple[str, Count]] = {}
     of_run, trained = dict[str, tuple[str, Count]](), dict[str, list[str]]()
     for run, chosen in experiment.runs.items():
@@ -49,12 +51,12 @@ def networks_of(experiment: Experiment, shape: Shape) -> Networks:
         of_run[run] = counted[meaning]
         if not chosen.weights:
             trained.setdefault(of_run[run][0], []).append(run)
-    judge = judging_run(experiment)
+    judge = judging_run(job)
     return Networks(
         of_run,
         trained,
         _tokenizer(experiment, shape),
-        _classifier(experiment, shape),
+        _classifier(job, shape),
         of_run[judge][0] if judge is not None else None,
     )
 
@@ -75,8 +77,8 @@ def _tokenizer(experiment: Experiment, shape: Shape) -> TokenizerCount | None:
     return count_tokenizer(experiment.tokenizer, codes, shape.images)
 
 
-def _classifier(experiment: Experiment, shape: Shape) -> tuple[Count, Training] | None:
-    if not trains_classifier(experiment):
+def _classifier(job: Job, shape: Shape) -> tuple[Count, Training] | None:
+    if not trains_classifier(job):
         return None
-    features = ChosenFeatures.of(METRICS.options(METRIC, experiment.scoring[METRIC]).features)
+    features = ChosenFeatures.of(METRICS.options(METRIC, job.block.scoring[METRIC]).features)
     return count_classifier(features.options, shape), training_of(features.options)

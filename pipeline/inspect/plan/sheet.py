@@ -10,6 +10,7 @@ from pipeline.inspect.plan.networks import Networks, networks_of
 from pipeline.inspect.plan.scoring import uncounted
 from pipeline.inspect.plan.shapes import Shape, shape_of
 from pipeline.inspect.plan.work import Work, work_of
+from pipeline.stages.job import Job
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Sheet:
 
     @property
     def jobs(self) -> Counter[str]:
-        """The jobs of the whole workflow by rule, as a dry run of Snakemake counts them."""
+        """The jobs of the whole workflow by stage, as a dry run of Snakemake counts them."""
         jobs = Counter({"all": 1, "fetch": len(self.fetched)})
         for experiment in self.experiments.values():
             jobs += experiment.jobs
@@ -52,9 +53,10 @@ def sheet_of(config: Config) -> Sheet:
 
 
 def _experiment(config: Config, name: str) -> ExperimentSheet:
-    experiment = config.experiments[name]
+    job = Job(config, name)
+    experiment = job.block
     shape = shape_of(name, experiment)
-    networks = networks_of(experiment, shape)
+    networks = networks_of(job, shape)
     work = list(work_of(name, experiment, shape, networks))
     disk = disk_of(config, name, shape, networks)
-    return ExperimentSheet(jobs_of(experiment), shape, networks, work, disk, uncounted(experiment, networks.judge))
+    return ExperimentSheet(jobs_of(job), shape, networks, work, disk, uncounted(experiment, networks.judge))

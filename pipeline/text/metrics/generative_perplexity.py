@@ -51,7 +51,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     texts = tokenizer_of(subject.data).decode(tokens)
     judge = ChosenJudge.of(options.judge).load(
         cache=subject.cache or Path(Fetching().cache),
-        weights=subject.judge_weights,
+        weights=subject.files.get("judge_weights"),
         data=subject.data,
         device=subject.device,
     )

@@ -1,0 +1,1 @@
+"""Commands that are no stages of the workflow, one file each."""

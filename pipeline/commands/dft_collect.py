@@ -1,0 +1,21 @@
+"""DFT energies of finished calculations."""
+
+from pathlib import Path
+
+from pipeline.stages.declaration import Input, Output
+
+
+def dft_collect(results: Path, *, structures: Input, hull: Input, output: Output) -> None:
+    """Collect DFT energies and fill in the DFT columns.
+
+    Reads vasprun.xml of each folder, or a CSV of energies. Applies the corrections of the Materials Project.
+
+    Args:
+        results: folder from `dft-inputs` with finished calculations, or a .csv
+        structures: table from `assess` or `evaluate-crystals`
+        hull: hull from `hull`
+        output: table to write (.parquet)
+    """
+    from pipeline.crystals.dft import collect_dft
+
+    collect_dft(results, structures, hull, output)

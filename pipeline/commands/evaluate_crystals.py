@@ -1,0 +1,46 @@
+"""What is known of anybody's crystals."""
+
+from pathlib import Path
+
+from pipeline.commands.generate_crystals import crystal_experiment
+from pipeline.commands.given import Given
+from pipeline.stages.declaration import Count, OptionalInput, Output
+from pipeline.store.places import Place
+
+
+def evaluate_crystals(
+    given: Given,
+    path: Path,
+    *,
+    output: Output,
+    experiment: str | None = None,
+    relax: Count | None = None,
+    rows: OptionalInput = None,
+    hull: OptionalInput = None,
+) -> None:
+    """Evaluate anybody's crystals.
+
+    Validity, coverage, relaxation, stability, uniqueness and novelty; one row a structure, then the scores.
+
+    Args:
+        path: folder or zip of CIFs, .cif, .extxyz, .csv with a cif column, .parquet
+        output: folder for the tables, scores and relaxed crystals
+        experiment: experiment of the configuration (default: the one on crystals)
+        relax: structures to relax, from the first on (default: all)
+        rows: reference structures from `prepare` (default: those of the results)
+        hull: hull from `hull` (default: that of the results, or a new one)
+    """
+    from pipeline.crystals.evaluate import evaluate
+
+    name = crystal_experiment(given, experiment)
+    known = {place: place.under(given.results, experiment=name) for place in (Place.ROWS, Place.HULL)}
+    found = {place: file if file.is_file() else None for place, file in known.items()}
+    evaluate(
+        given.config,
+        name,
+        path=path,
+        relaxed=relax,
+        rows=rows or found[Place.ROWS],
+        hull=hull or found[Place.HULL],
+        output=output,
+    )

@@ -1,0 +1,43 @@
+"""How far anybody's images are from those of an experiment."""
+
+from pathlib import Path
+
+from pipeline.commands.given import Given
+from pipeline.errors import KinoflowError
+from pipeline.stages.declaration import Count, Output
+from pipeline.store.places import Place
+
+
+def evaluate_images(
+    given: Given, pictures: Path, *, output: Output, experiment: str = "latents", gpus: Count = 0
+) -> None:
+    """Compare anybody's images with the training images of an experiment.
+
+    Reads pictures, and what the scale's results have of the experiment. Writes and prints the distance.
+
+    Args:
+        pictures: folder or zip file of pictures of one size
+        output: scores to write (.json)
+        experiment: name of the experiment
+        gpus: GPUs to use; 0 is the CPU
+    """
+    from pipeline.images.evaluate import evaluate_images
+
+    given.experiment(experiment)
+    images = Place.IMAGES.under(given.results, experiment=experiment)
+    reference = Place.IMAGE_REFERENCE.under(given.results, experiment=experiment)
+    for path in (images, reference):
+        if not path.is_file():
+            make = f"snakemake --cores all --config scale={given.config.scale} -- {path}"
+            raise KinoflowError(f"{path}: no such file; make it with `{make}`")
+    classifier = Place.CLASSIFIER.under(given.results, ".safetensors", experiment=experiment)
+    evaluate_images(
+        given.config,
+        experiment,
+        pictures=pictures,
+        images=images,
+        image_reference=reference,
+        classifier=classifier if classifier.is_file() else None,
+        gpus=gpus,
+        output=output,
+    )

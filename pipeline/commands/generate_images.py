@@ -1,0 +1,67 @@
+"""Images, of a class if the network is told classes."""
+
+from pathlib import Path
+
+from pipeline.commands.given import Given
+from pipeline.errors import KinoflowError
+from pipeline.stages.declaration import Count, OptionalInput, Output
+from pipeline.store.places import Place
+
+
+def generate_images(
+    given: Given,
+    *,
+    run: str,
+    output: Output,
+    experiment: str = "latents",
+    label: str | None = None,
+    count: Count = 16,
+    steps: Count | None = None,
+    guidance: float | None = None,
+    seed: Count = 0,
+    tokens: Path | None = None,
+    weights: Path | None = None,
+    tokenizer: OptionalInput = None,
+    gpus: Count = 0,
+) -> None:
+    """Generate images, of a class if the network is told classes.
+
+    Reads tokens and weights of a finished run. Writes PNG files and a grid of them.
+
+    Args:
+        run: name of the run in the experiment
+        output: folder to write images.zip and grid.png to
+        experiment: name of the experiment
+        label: class of all images, its name or number (default: each class in turn)
+        count: number of images
+        steps: network evaluations (default: those of the run's sampling)
+        guidance: scale of guidance (default: that of the run's sampling)
+        seed: seed
+        tokens: tokens (default: those of the scale's results)
+        weights: weights from `train` (default: those of the scale's results)
+        tokenizer: weights from `train-tokenizer`, of codes only (default: those of the scale's results)
+        gpus: GPUs to use; 0 is the CPU
+    """
+    from pipeline.images.generation import generate_images
+
+    job = given.job(experiment, run)
+    found = given.trained(job, tokens, weights)
+    if tokenizer is None and job.block.tokenizer is not None:
+        tokenizer = Place.TOKENIZER.under(given.results, ".safetensors", experiment=experiment)
+        if not tokenizer.is_file():
+            raise KinoflowError(f"{tokenizer}: no such file; train the tokenizer, or name another file")
+    generate_images(
+        given.config,
+        experiment,
+        run,
+        tokens=found[0],
+        weights=found[1],
+        tokenizer=tokenizer,
+        label=label,
+        count=count,
+        steps=steps,
+        guidance=guidance,
+        seed=seed,
+        gpus=gpus,
+        output=output,
+    )

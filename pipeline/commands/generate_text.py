@@ -1,0 +1,60 @@
+"""Text, alone or around what is given."""
+
+from pathlib import Path
+
+from pipeline.commands.given import Given
+from pipeline.stages.declaration import Count, Output
+
+
+def generate_text(
+    given: Given,
+    *,
+    run: str,
+    output: Output,
+    experiment: str = "text",
+    prefix: str | None = None,
+    middle: str | None = None,
+    suffix: str | None = None,
+    count: Count = 4,
+    steps: Count | None = None,
+    seed: Count = 0,
+    tokens: Path | None = None,
+    weights: Path | None = None,
+    gpus: Count = 0,
+) -> None:
+    """Generate text, alone or around what is given.
+
+    Reads tokens and weights of a finished run. Writes texts. What is given is kept, token by token.
+
+    Args:
+        run: name of the run in the experiment
+        output: folder to write texts.txt and texts.jsonl to
+        experiment: name of the experiment
+        prefix: how every text begins
+        middle: what stands in the middle of every text
+        suffix: how every text ends
+        count: number of texts
+        steps: network evaluations (default: those of the run's sampling)
+        seed: seed
+        tokens: tokens from `prepare` (default: those of the scale's results)
+        weights: weights from `train` (default: those of the scale's results)
+        gpus: GPUs to use; 0 is the CPU
+    """
+    from pipeline.text.generation import generate_text
+
+    job = given.job(experiment, run)
+    found = given.trained(job, tokens, weights)
+    parts = {"prefix": prefix, "middle": middle, "suffix": suffix}
+    generate_text(
+        given.config,
+        experiment,
+        run,
+        tokens=found[0],
+        weights=found[1],
+        given={name: text for name, text in parts.items() if text},
+        count=count,
+        steps=steps,
+        seed=seed,
+        gpus=gpus,
+        output=output,
+    )

@@ -1,0 +1,112 @@
+"""What a command is told of the configuration: flags, and what they are loaded as."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from pipeline.config import Config, Experiment
+from pipeline.config.loading import load_config, parse_setting
+from pipeline.errors import KinoflowError, did_you_mean
+from pipeline.stages.job import Job, RunJob
+from pipeline.store.places import Place
+
+
+@dataclass(frozen=True)
+class Given:
+    """A configuration, and the file it is from."""
+
+    config: Config
+    file: Path
+
+    @property
+    def results(self) -> Path:
+        """The folder of the scale's results."""
+        return Path(self.config.results) / self.config.scale
+
+    def experiment(self, name: str) -> Experiment:
+        """Return an experiment, which must be there."""
+        if name not in self.config.experiments:
+            hint = did_you_mean(name, list(self.config.experiments))
+            raise KinoflowError(f"--experiment {name!r}: not in {self.file}; {hint}")
+        return self.config.experiments[name]
+
+    def job(self, experiment: str, run: str) -> Job:
+        """Return a job on a run, which must be there."""
+        runs = list(self.experiment(experiment).runs)
+        if run not in runs:
+            raise KinoflowError(f"--run {run!r}: not in {self.file}; {did_you_mean(run, runs)}")
+        return RunJob(self.config, experiment, run)
+
+    def trained(self, job: Job, tokens: Path | None, weights: Path | None) -> tuple[Path, Path]:
+        """Return the tokens and weights of a finished run: those that were named, or those of the scale's results."""
+        run = job.run.weights or job.name
+        known = Place.WEIGHTS.under(self.results, experiment=job.experiment, name=run)
+        tokens = tokens or Place.TOKENS.under(self.results, experiment=job.experiment)
+        for path in (tokens, weights or known):
+            if not path.is_file():
+                train = f"snakemake --cores all --config scale={self.config.scale} -- {known}"
+                raise KinoflowError(f"{path}: no such file; train the run with `{train}`, or name another file")
+        return tokens, weights or known
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    """Which configuration.
+
+    Args:
+        config: YAML file
+        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
+    """
+
+    config: Path = Path("config/demo.yaml")
+    set: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=(), show_default=False)] = ()
+
+    def given(self) -> Given:
+        """Return the configuration."""
+        return Given(load_config(self.config, map(parse_setting, self.set)), self.config)
+
+    def loaded(self) -> Any:
+        """Return what the command's function is given."""
+        return self.given()
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobFlags(Flags):
+    """Which experiment of which configuration.
+
+    Args:
+        config: YAML file
+        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
+        experiment: name of the experiment in the configuration
+    """
+
+    experiment: str
+
+    def loaded(self) -> Job:
+        """Return the job."""
+        given = self.given()
+        given.experiment(self.experiment)
+        return Job(given.config, self.experiment)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFlags(JobFlags):
+    """Which run of which experiment.
+
+    Args:
+        config: YAML file
+        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
+        experiment: name of the experiment in the configuration
+        run: name of the run in the experiment
+    """
+
+    run: str
+
+    def loaded(self) -> Job:
+        """Return the job."""
+        return self.given().job(self.experiment, self.run)
+
+
+FLAGS: dict[Any, type[Flags]] = {Given: Flags, Job: JobFlags, RunJob: RunFlags}

@@ -1,0 +1,36 @@
+"""The scale sheet of a configuration."""
+
+from pipeline.commands.given import Given
+from pipeline.stages.declaration import OptionalOutput
+
+
+def plan(
+    given: Given, *, gpu: str = "A100", utilisation: float = 0.35, measure: bool = False, json: OptionalOutput = None
+) -> None:
+    """Print what a configuration asks for: jobs, parameters, FLOPs, GPU-hours, disk.
+
+    Reads the configuration only, and needs neither data nor a GPU.
+
+    Args:
+        gpu: kind of GPU that time limits are compared for
+        utilisation: share of the peak that is reached
+        measure: run a few training steps of each network here, too
+        json: file to write it to, with all digits (default: none)
+    """
+    from pipeline.inspect.plan.estimate import Estimate
+    from pipeline.inspect.plan.finished import finished_trainings
+    from pipeline.inspect.plan.gpus import check_utilisation, gpu_named
+    from pipeline.inspect.plan.measure import measured
+    from pipeline.inspect.plan.record import record_of
+    from pipeline.inspect.plan.sheet import sheet_of
+    from pipeline.inspect.plan.show import shown
+    from pipeline.store.atomic import write_json
+
+    kind = gpu_named(gpu)
+    check_utilisation(utilisation)
+    sheet = sheet_of(given.config)
+    found = list(measured(given.config, sheet)) if measure else []
+    estimate = Estimate(sheet, kind, utilisation, found, finished_trainings(given.config))
+    print(shown(estimate), end="")
+    if json:
+        write_json(json, record_of(estimate))

@@ -1,0 +1,25 @@
+"""What an artefact was made from."""
+
+import sys
+from pathlib import Path
+
+from pipeline.stages.declaration import OptionalOutput
+
+
+def trace(artefact: Path, *, json: OptionalOutput = None) -> None:
+    """Show what a table, figure or other artefact was made from.
+
+    Reads the records beside the files, down to the data, and compares each file with its checksum.
+
+    Args:
+        artefact: a file that the workflow has made
+        json: the same to write for programs, with the commands
+    """
+    from pipeline.inspect.trace.graph import trace_artefact
+    from pipeline.inspect.trace.show import as_json, as_text
+    from pipeline.store.atomic import write_json
+
+    traced = trace_artefact(artefact)
+    if json is not None:
+        write_json(json, as_json(traced))
+    sys.stdout.write(as_text(traced))

@@ -1,0 +1,51 @@
+"""How samples were drawn: what a search has found, and what the tables say of it."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.config import Corrector, Sampling, VelocityChoice
+from pipeline.errors import KinoflowError
+from pipeline.networks.saved import SavedModel
+from pipeline.store.atomic import read_json
+from pipeline.tokens.token_data import TokenData
+
+
+def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Sampling:
+    """Return the sampling of a run with what a search has found, if it is to be taken from there."""
+    if sampling.searched != (search is not None):
+        fix = "give the file with --search" if sampling.searched else "leave --search out"
+        raise KinoflowError(f"run {run!r}: sampling.searched is {str(sampling.searched).lower()}; {fix}")
+    if search is None:
+        return sampling
+    found = read_json(search)["found"]
+    corrector = Corrector.model_validate(found["corrector"]) if found["corrector"] else None
+    velocity = VelocityChoice.model_validate(found["velocity"])
+    return sampling.model_copy(update={"velocity": velocity, "corrector": corrector})
+
+
+def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: int) -> dict[str, Any]:
+    """Return what the tables say of how samples were drawn."""
+    description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
+    drawn |= {key: value for key in ("top_k", "top_p") if (value := getattr(sampling, key)) is not None}
+    drawn |= {"guidance": sampling.guidance} if model.is_told_classes else {}
+    if description.path is None or description.loss is None:
+        network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
+        return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation a token, pads included
+    return {
+        "run": description.run,
+        "path": label(description.path.name, description.path.options),
+        "loss": label(description.loss.name, description.loss.options),
+        "n": sampling.count,
+        "NFE": sampling.steps,
+        "velocity": label(sampling.velocity.name, sampling.velocity.options),
+        "step": sampling.step.name,
+        "corrector": label("", sampling.corrector.model_dump()).strip() if sampling.corrector else "none",
+        **({"searched": "yes"} if sampling.searched else {}),
+        **drawn,
+    }
+
+
+def label(name: str, options: dict[str, object]) -> str:
+    """Return a name and its options as tables show them, such as `power (alpha=2.0)`."""
+    given = ", ".join(f"{key}={value}" for key, value in options.items())
+    return f"{name} ({given})" if given else name

@@ -1,0 +1,44 @@
+"""Descriptions, relaxed crystals and hull to all that is known of each crystal."""
+
+from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.decode import of_crystals
+from pipeline.stages.describe import settings
+from pipeline.stages.job import Job
+
+
+@stage(settings=settings, resources="crystals.resources", workers="crystals.workers", each=Job.rows, when=of_crystals)
+def assess(
+    job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Input, output: Output, csv: Output
+) -> None:
+    """Put together all that is known of each crystal.
+
+    Reads what earlier stages found. Writes energies above the hull, stability, uniqueness and novelty.
+
+    Args:
+        described: table from `describe`
+        relaxed: table from `gather-relaxed`
+        hull: hull from `hull`
+        rows: the data set's structures from `prepare`
+        output: table to write (.parquet)
+        csv: the same to read (.csv)
+    """
+    from pipeline.crystals.assess import DESCRIBED, RELAXED, assess_rows, write_csv
+    from pipeline.crystals.hull import Hull
+    from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
+    from pipeline.store.parquet import read_table, write_table
+    from pipeline.store.provenance import write_provenance
+
+    chosen = job.crystals
+    known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
+    train = crystals_of(known[(known["split"] == "train") & (known["reason"] == "")])
+    frame = assess_rows(
+        read_table(described, [*CRYSTAL_COLUMNS, "atoms", "elements", "density", *DESCRIBED]),
+        read_table(relaxed, RELAXED),
+        Hull.load(hull),
+        [crystal for crystal in train if crystal is not None],
+        workers=chosen.workers,
+        seconds=chosen.seconds,
+    )
+    write_table(output, frame)
+    write_csv(csv, frame)
+    write_provenance([output, csv], settings(job), job.config.seed, [described, relaxed, hull, rows])

@@ -1,0 +1,48 @@
+"""Tokens to a picture of images on their way along the paths of an experiment."""
+
+from typing import Any
+
+from pipeline.errors import KinoflowError
+from pipeline.stages.declaration import Input, OptionalInput, Output, stage
+from pipeline.stages.job import Job
+from pipeline.store.code import modules_named
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the figure of an experiment's paths depends on besides its tokens."""
+    trained = {name: run.path for name, run in job.block.runs.items() if run.path and not run.weights}
+    return {"seed": job.config.seed, "paths": {name: path.model_dump(mode="json") for name, path in trained.items()}}
+
+
+@stage(
+    settings=settings,
+    chosen=lambda job: modules_named(*(run.path for run in job.block.runs.values())),
+    when=lambda job: job.is_images,
+)
+def conditional_path(job: Job, *, tokens: Input, output: Output, tokenizer: OptionalInput = None) -> None:
+    """Draw images on their way along the paths of an experiment.
+
+    Reads tokens. Writes a picture by which the numbers of a metric path can be chosen, before any training.
+
+    Args:
+        tokens: tokens from `prepare-pixels` or `encode`
+        output: picture to write (.png)
+        tokenizer: weights from `train-tokenizer`, of codes only
+    """
+    from pipeline.images.conditional_path import DPI, draw, pictures_along
+    from pipeline.images.decoding import Decoder
+    from pipeline.store.atomic import replacing
+    from pipeline.store.provenance import write_provenance
+    from pipeline.store.seeds import derive_seed
+    from pipeline.tokens.token_data import TokenData
+
+    data, runs = TokenData.load(tokens), job.block.runs
+    paths = {run.path.model_dump_json(): run.path for run in runs.values() if run.path}
+    if not paths:
+        raise KinoflowError(f"experiments.{job.experiment}.runs: none has a path; add one")
+    seed = derive_seed(job.config.seed, job.experiment, "conditional path")
+    drawing = draw(pictures_along(paths.values(), data, Decoder.of(data, tokenizer), seed))
+    with replacing(output) as temporary:
+        drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=DPI)
+    described = {"paths": [choice.model_dump() for choice in paths.values()]}
+    write_provenance([output], described, job.config.seed, [tokens, *([tokenizer] if tokenizer else [])])

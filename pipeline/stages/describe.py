@@ -1,0 +1,67 @@
+"""Crystals to their validity, density and fingerprints."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.errors import KinoflowError
+from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.decode import of_crystals
+from pipeline.stages.job import Job
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the descriptions of crystals depend on besides the crystals."""
+    return {"seconds": job.crystals.seconds}
+
+
+def rows_and_test(job: Job) -> Iterator[Job]:
+    """Yield a job for each row of the table, and one for the test structures."""
+    yield from job.rows()
+    yield replace(job, name="test")
+
+
+@stage(
+    settings=settings,
+    resources="crystals.resources",
+    workers="crystals.workers",
+    each=rows_and_test,
+    when=of_crystals,
+)
+def describe(
+    job: Job,
+    *,
+    crystals: Input,
+    output: Output,
+    split: Literal["train", "validation", "test"] | None = None,
+    journal: Path | None = None,
+) -> None:
+    """Describe crystals: validity, density, fingerprints.
+
+    Reads a table of crystals. Writes a row a crystal. What takes too long or fails is recorded with its reason. Goes on
+    from its journal.
+
+    Args:
+        crystals: table from `decode`, or of a data set's structures from `prepare`
+        output: table to write (.parquet)
+        split: part of a data set to describe
+        journal: folder of finished crystals, to go on from (default: none is kept)
+    """
+    from pipeline.crystals.describe import describe_rows
+    from pipeline.crystals.table import CRYSTAL_COLUMNS
+    from pipeline.store.journal import Journal
+    from pipeline.store.parquet import read_table, write_table
+    from pipeline.store.provenance import write_provenance
+
+    frame = read_table(crystals, [*CRYSTAL_COLUMNS, *(["split"] if split else [])])
+    if split:
+        frame = frame[(frame["split"] == split) & (frame["reason"] == "")].reset_index(drop=True)
+        if frame.empty:
+            raise KinoflowError(f"{crystals}: no usable structure in the split {split!r}; prepare more data")
+    chosen = job.crystals
+    finished = Journal(journal, describe.fingerprint(replace(job, name=split or ""), [crystals])) if journal else None
+    write_table(output, describe_rows(frame, chosen.workers, chosen.seconds, finished))
+    write_provenance([output], settings(job) | {"split": split}, job.config.seed, [crystals])
+    if finished:
+        finished.remove()

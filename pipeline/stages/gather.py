@@ -1,0 +1,21 @@
+"""Shards to samples."""
+
+from pipeline.stages.declaration import Inputs, Output, stage
+from pipeline.stages.job import Job
+
+
+@stage(each=Job.runs)
+def gather(*, shards: Inputs, output: Output) -> None:
+    """Join the shards of a run.
+
+    Reads the samples of all shards. Writes one file.
+
+    Args:
+        shards: samples from `sample`, in their order
+        output: samples to write (.safetensors)
+    """
+    from pipeline.sampling.samples import SampleSet, joined
+    from pipeline.store.provenance import gather_provenance
+
+    joined([SampleSet.load(path) for path in shards]).save(output)
+    gather_provenance(output, shards)

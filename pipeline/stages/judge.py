@@ -1,0 +1,46 @@
+"""The language model that judges samples of text: is it there?"""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.config.plugins import METRICS
+from pipeline.errors import KinoflowError
+from pipeline.stages.chosen import is_judged_from_outside, metric_choices, metric_needs
+from pipeline.stages.declaration import Output, stage
+from pipeline.stages.job import Job
+from pipeline.stages.score import settings
+
+METRIC = "generative_perplexity"
+
+
+@stage(settings=settings, chosen=metric_choices, needs=metric_needs, when=is_judged_from_outside)
+def judge(job: Job, *, output: Output) -> None:
+    """Make sure that the language model that judges samples of text is there.
+
+    Downloads it if need be. Writes which it is and what it is made of.
+
+    Args:
+        output: name, files and checksums of the judge to write (.json)
+    """
+    import torch
+
+    from pipeline.store.atomic import write_json
+    from pipeline.store.provenance import file_hash, write_provenance
+    from pipeline.text.judge import ChosenJudge
+    from pipeline.text.judges.missing import JudgeError
+
+    scoring = job.block.scoring
+    if METRIC not in scoring:
+        raise KinoflowError(f"experiments.{job.experiment}.scoring: has no {METRIC}, so nothing is judged; add it")
+    chosen = ChosenJudge.of(METRICS.options(METRIC, scoring[METRIC]).judge)
+    record: dict[str, Any] = {"judge": chosen.label, "revision": None, "files": {}}
+    files: tuple[Path, ...] = ()
+    if chosen.run is None:  # one that is a run of the experiment is yet to be trained
+        loaded = chosen.load(cache=job.cache, weights=None, data=None, device=torch.device("cpu"))
+        nats, tokens = loaded.negative_log_likelihood(["The cat sat on the mat, and the dog on the floor."])
+        if not tokens.all() or not nats[0] < float("inf"):
+            raise JudgeError(chosen.label, f"gives {nats[0]} nats to {tokens[0]} tokens of a sentence; it cannot judge")
+        files = loaded.files
+        record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in files}}
+    write_json(output, record)
+    write_provenance([output], settings(job), job.config.seed, files)

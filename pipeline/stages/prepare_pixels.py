@@ -1,0 +1,37 @@
+"""Images to tokens, as they are."""
+
+from typing import Any
+
+from pipeline.config.plugins import DATASETS
+from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.job import Job
+from pipeline.stages.prepare_images import without_threads
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the tokens of images depend on besides these."""
+    data = job.block.data.model_dump(mode="json")
+    return {"seed": job.config.seed, "data": data | {"images": without_threads(data["images"])}}
+
+
+@stage(
+    settings=settings,
+    chosen=lambda job: [DATASETS.module(job.block.data.name)],
+    resources="preparation_resources",
+    when=lambda job: job.is_images and job.block.tokenizer is None,
+)
+def prepare_pixels(job: Job, *, images: Input, output: Output) -> None:
+    """Make tokens of images as they are, a token a pixel.
+
+    Reads prepared images. Writes train, validation and test tokens.
+
+    Args:
+        images: images from `prepare-images`
+        output: tokens to write (.safetensors)
+    """
+    from pipeline.images.imagedata import ImageData
+    from pipeline.store.provenance import write_provenance
+
+    data_set, options = job.data
+    data_set.from_images(options, ImageData.load(images)).save(output)
+    write_provenance([output], {"data": job.block.data.model_dump()}, job.config.seed, [images])

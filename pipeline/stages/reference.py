@@ -1,0 +1,47 @@
+"""Tokens to reference samples."""
+
+from typing import Any, Literal
+
+from pipeline.config.plugins import DATASETS
+from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.job import Job
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what reference samples depend on besides the tokens."""
+    return {"seed": job.config.seed, "count": job.block.sampling.count}
+
+
+def modules(job: Job) -> list[str]:
+    """Return the data set's module if it shuffles."""
+    return [DATASETS.module(job.block.data.name)] if job.name == "shuffled" else []
+
+
+@stage(settings=settings, chosen=modules, each=Job.references)
+def reference(
+    job: Job, *, reference: Literal["images", "data", "independent", "shuffled"], tokens: Input, output: Output
+) -> None:
+    """Draw reference samples from the data.
+
+    Reads tokens. Writes held-out data, or training data whose columns were shuffled independently: what a perfect model
+    and what one that knows nothing of dependence would give.
+
+    Args:
+        reference: which reference
+        tokens: tokens from `prepare`
+        output: samples to write (.safetensors)
+    """
+    import torch
+
+    from pipeline.sampling.references import DRAW
+    from pipeline.sampling.samples import SampleSet
+    from pipeline.store.provenance import write_provenance
+    from pipeline.store.seeds import derive_seed
+    from pipeline.tokens.token_data import TokenData
+
+    data, count, seed = TokenData.load(tokens), job.block.sampling.count, job.config.seed
+    generator = torch.Generator().manual_seed(derive_seed(seed, job.experiment, "reference", reference))
+    drawn = DRAW[reference](data, count, generator).long()
+    labels = data.labels["test"][: len(drawn)] if data.is_labelled and reference in ("data", "images") else None
+    SampleSet(drawn, {"run": reference, "n": len(drawn), "seed": seed}, labels=labels).save(output)
+    write_provenance([output], {"reference": reference, "count": count}, seed, [tokens])

@@ -1,0 +1,46 @@
+"""Crystals to relaxed crystals: one shard of a run's."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.stages.declaration import Count, Input, Output, Positive, stage
+from pipeline.stages.decode import of_crystals
+from pipeline.stages.job import Job
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what relaxed crystals depend on besides the crystals."""
+    return job.crystals.relaxation.model_dump(mode="json", exclude={"workers", "shards", "resources"})
+
+
+@stage(
+    settings=settings,
+    resources="crystals.relaxation.resources",
+    workers="crystals.relaxation.workers",
+    each=Job.rows,
+    when=of_crystals,
+    count=lambda job: job.crystals.relaxation.shards,
+)
+def relax(job: Job, *, crystals: Input, journal: Path, output: Output, shard: Count = 0, shards: Positive = 1) -> None:
+    """Relax a shard of crystals with CHGNet.
+
+    Reads a table of crystals. Writes energies and relaxed crystals. Goes on where an earlier call was stopped.
+
+    Args:
+        crystals: table from `decode`
+        journal: folder of finished rows, removed when the shard is finished
+        output: table to write (.parquet)
+        shard: number of this shard, from 0
+        shards: number of shards
+    """
+    from pipeline.crystals.relaxation import relax_table
+
+    relax_table(
+        job.crystals.relaxation,
+        job.config.seed,
+        crystals=crystals,
+        shard=shard,
+        shards=shards,
+        journal=journal,
+        output=output,
+    )

@@ -1,0 +1,84 @@
+"""Weights to samples: one shard of a run's."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.stages.chosen import network_modules, searched_velocities
+from pipeline.stages.declaration import Count, Input, OptionalInput, Output, Positive, stage
+from pipeline.stages.job import Job, RunJob
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the samples of a run depend on besides its weights."""
+    without = {"sampling": {"resources", "shards"}}
+    return job.run.model_dump(mode="json", include={"seed", "sampling"}, exclude=without)
+
+
+def modules(job: Job) -> list[str]:
+    """Return the modules of the run's network and path, and of the velocities that it may follow."""
+    sampling = job.run.sampling
+    return network_modules(job, *(searched_velocities(job) if sampling.searched else [sampling.velocity]))
+
+
+@stage(
+    settings=settings,
+    chosen=modules,
+    resources="runs.{name}.sampling.resources",
+    each=Job.runs,
+    count=lambda job: job.run.sampling.shards,
+)
+def sample(
+    job: RunJob,
+    *,
+    tokens: Input,
+    weights: Input,
+    output: Output,
+    search: OptionalInput = None,
+    shard: Count = 0,
+    shards: Positive = 1,
+    journal: Path | None = None,
+    gpus: Count = 0,
+) -> None:
+    """Draw one shard of the samples of a run.
+
+    Reads tokens and weights. Writes samples, which do not depend on the number of shards. Runs with the same network
+    begin with the same noise.
+
+    Args:
+        tokens: tokens from `prepare`
+        weights: weights from `train`
+        output: samples to write (.safetensors)
+        search: file from `search`, of a run that takes its velocity and corrector from there
+        shard: number of this shard, from 0
+        shards: number of shards
+        journal: folder of finished blocks, to go on from (default: none is kept)
+        gpus: GPUs to use; 0 is the CPU
+    """
+    from pipeline.networks.devices import check_gpus
+    from pipeline.networks.saved import load_network
+    from pipeline.sampling.blocks import blocks_of, draw_blocks, labels_of
+    from pipeline.sampling.conditions import conditions_of, found_sampling
+    from pipeline.sampling.samples import SampleSet
+    from pipeline.store.journal import Journal
+    from pipeline.store.provenance import write_provenance
+    from pipeline.store.seeds import derive_seed
+    from pipeline.tokens.token_data import TokenData
+
+    run, data = job.run, TokenData.load(tokens)
+    check_gpus(gpus, "sampling.resources.gpus")
+    trained, sampling = run.weights or job.name, found_sampling(run.sampling, search, job.name)
+    saved = load_network(weights, data, trained)
+    seed = derive_seed(run.seed, job.experiment, trained, "sampling")
+    saved.network.to("cuda" if gpus else "cpu")
+    blocks = blocks_of(sampling.count, sampling.block, shard, shards)
+    inputs = [tokens, weights, *([search] if search else [])]
+    finished = Journal(journal, sample.fingerprint(job, inputs)) if journal else None
+    drawn, frames = draw_blocks(saved, data, sampling, seed, blocks, finished)
+    conditions = conditions_of(saved, data, sampling, run.seed)
+    conditions |= {"run": job.name, "weights": run.weights} if run.weights else {}
+    numbers = [number for block in blocks for number in sampling.numbers(block)]
+    SampleSet(drawn, conditions, sampling.frames, frames, labels_of(saved, data, numbers)).save(output)
+    described = {"run": job.name, "sampling": sampling.model_dump(mode="json", exclude={"shards", "resources"})}
+    write_provenance([output], described, run.seed, inputs)
+    if finished:
+        finished.remove()

@@ -1,0 +1,117 @@
+"""Samples to scores."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import KinoflowError
+from pipeline.stages.chosen import metric_files, metric_modules, metric_needs, path_modules
+from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
+from pipeline.stages.job import Job
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what scores depend on besides the samples."""
+    return {"scoring": job.block.scoring}
+
+
+@stage(
+    settings=settings,
+    chosen=lambda job: metric_modules(job) + path_modules(job),
+    needs=metric_needs,
+    resources="scoring_resources",
+    each=Job.rows,
+)
+def score(
+    job: Job,
+    *,
+    samples: Input,
+    tokens: Input,
+    output: Output,
+    weights: OptionalInput = None,
+    judge_weights: OptionalInput = None,
+    described: OptionalInput = None,
+    structures: OptionalInput = None,
+    test: OptionalInput = None,
+    pictures: OptionalInput = None,
+    image_reference: OptionalInput = None,
+    classifier: OptionalInput = None,
+    journal: Path | None = None,
+    gpus: Count = 0,
+) -> None:
+    """Score samples with the metrics of an experiment.
+
+    Reads samples, tokens and, for likelihoods, weights. Writes a flat dictionary of numbers. Goes on from its journal.
+
+    Args:
+        samples: samples from `sample`, `gather` or `reference`
+        tokens: tokens from `prepare`
+        output: scores to write (.json)
+        weights: weights from `train`; a reference has none
+        judge_weights: weights of the run that judges text, if one does
+        described: table from `describe`, of crystals only
+        structures: table from `assess`, of crystals only
+        test: table of the test structures from `describe`, of crystals only
+        pictures: pictures from `pictures`, of images only
+        image_reference: description from `image-reference`, of images only
+        classifier: weights from `train-classifier`, if its features are used
+        journal: folder of finished metrics, to go on from (default: none is kept)
+        gpus: GPUs to use; 0 is the CPU
+    """
+    import torch
+
+    from pipeline.networks.devices import check_gpus
+    from pipeline.networks.saved import load_network
+    from pipeline.sampling.samples import SampleSet
+    from pipeline.scoring.score import conditions_of_metrics, score_subject
+    from pipeline.scoring.subject import Subject
+    from pipeline.store.atomic import write_json
+    from pipeline.store.journal import Journal
+    from pipeline.store.provenance import write_provenance
+    from pipeline.store.seeds import derive_seed
+    from pipeline.store.tensor_journal import TensorJournal
+    from pipeline.tokens.token_data import TokenData
+
+    if 0 < sum(path is not None for path in (structures, described, test)) < 3:
+        raise KinoflowError("--structures, --described and --test: of crystals, give all three")
+    data, drawn = TokenData.load(tokens), SampleSet.load(samples)
+    name, seed = drawn.conditions["run"], drawn.conditions["seed"]
+    job = Job(job.config, job.experiment, name)
+    check_gpus(gpus, "scoring_resources.gpus")
+    device = torch.device("cuda" if gpus else "cpu")
+    trained = (job.run.weights or name) if job.is_run else name
+    model = load_network(weights, data, trained) if weights else None
+    if model is not None:
+        model.network.to(device)
+    further = {
+        "judge_weights": judge_weights,
+        "pictures": pictures,
+        "image_reference": image_reference,
+        "classifier": classifier,
+        "structures": structures,
+        "described": described,
+        "test": test,
+    }
+    files = {key: path for key, path in further.items() if path is not None}
+    inputs = [samples, tokens, *([weights] if weights else []), *files.values(), *metric_files(job)]
+    made_from = score.fingerprint(job, inputs) if journal else ""
+    finished, large = (Journal(journal, made_from), TensorJournal(journal, made_from)) if journal else (None, None)
+    subject = Subject(
+        drawn,
+        data,
+        model,
+        derive_seed(seed, job.experiment, name, "scoring"),
+        block=job.block,
+        files=files,
+        swept=trained != name,
+        cache=job.cache,
+        device=device,
+        finished=finished,
+        finished_tensors=large,
+    )
+    metrics = score_subject(subject, job.block.scoring)
+    conditions = drawn.conditions | conditions_of_metrics(subject, job.block.scoring)
+    write_json(output, {"conditions": conditions, "metrics": metrics})
+    write_provenance([output], settings(job), seed, inputs)
+    for part in (large, finished):
+        if part:
+            part.remove()

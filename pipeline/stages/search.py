@@ -1,0 +1,107 @@
+"""Weights to the velocity and corrector that suit a run best at its number of steps."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.stages.chosen import metric_modules, metric_needs, network_modules, searched_velocities
+from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
+from pipeline.stages.job import Job, RunJob
+from pipeline.stages.train_classifier import comparison
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the search for a run's velocity depends on besides its weights."""
+    search, without = job.block.search, {"shards", "resources", "count", "frames"}
+    return {
+        "seed": job.run.seed,
+        "search": search.model_dump(mode="json", exclude={"runs", "steps"}) if search else None,
+        "sampling": job.run.sampling.model_dump(mode="json", exclude=without),
+        **comparison(job, "features"),
+    }
+
+
+@stage(
+    settings=settings,
+    chosen=lambda job: network_modules(job, *searched_velocities(job)) + metric_modules(job),
+    needs=metric_needs,
+    resources="runs.{name}.sampling.resources",
+    each=Job.runs,
+    when=lambda job: job.run.sampling.searched,
+)
+def search(
+    job: RunJob,
+    *,
+    tokens: Input,
+    weights: Input,
+    image_reference: Input,
+    journal: Path,
+    output: Output,
+    tokenizer: OptionalInput = None,
+    classifier: OptionalInput = None,
+    gpus: Count = 0,
+) -> None:
+    """Find the velocity and corrector that suit a run best.
+
+    Draws samples under each combination, all from the same noise, which is not that of the samples that are reported.
+    Writes their Fréchet distances and the best. Goes on from its journal.
+
+    Args:
+        tokens: tokens from `prepare-pixels` or `encode`
+        weights: weights from `train`
+        image_reference: description from `image-reference`
+        journal: folder of finished combinations, removed at the end
+        output: distances and what was found, to write (.json)
+        tokenizer: weights from `train-tokenizer`, of codes only
+        classifier: weights from `train-classifier`, if its features are used
+        gpus: GPUs to use; 0 is the CPU
+    """
+    import torch
+
+    from pipeline.config.plugins import METRICS
+    from pipeline.images.decoding import Decoder
+    from pipeline.images.feature_choice import ChosenFeatures
+    from pipeline.images.metrics.frechet_distance import checked_reference, compared
+    from pipeline.images.search import METRIC, candidates_of, sampling_of
+    from pipeline.networks.devices import check_gpus
+    from pipeline.networks.saved import load_network
+    from pipeline.sampling.blocks import blocks_of, draw_blocks
+    from pipeline.store.atomic import write_json
+    from pipeline.store.journal import Journal
+    from pipeline.store.provenance import write_provenance
+    from pipeline.store.seeds import derive_seed
+    from pipeline.tokens.token_data import TokenData
+
+    check_gpus(gpus, "sampling.resources.gpus")
+    block, run = job.block, job.run
+    data, device = TokenData.load(tokens), torch.device("cuda" if gpus else "cpu")
+    model = load_network(weights, data, run.weights or job.name)
+    model.network.to(device)
+    candidates = candidates_of(block, job.name)
+    options = METRICS.options(METRIC, block.scoring[METRIC])
+    features = ChosenFeatures.of(options.features)
+    inputs = [tokens, weights, image_reference, *(path for path in (tokenizer, classifier) if path)]
+    inputs += [*(job.cache / name for name in features.files), *features.inputs]
+    finished = Journal(journal, search.fingerprint(job, inputs))
+    decoder, seed = (
+        Decoder.of(data, tokenizer, device),
+        derive_seed(run.seed, job.experiment, model.description.run, "search"),
+    )
+    reference = checked_reference(image_reference, classifier, options)
+    extractor = features.load(cache=job.cache, classifier=classifier, device=device)
+    for number, candidate in enumerate(candidates):
+        if number in finished.entries:
+            continue
+        print(f"{number + 1} of {len(candidates)}: {candidate.velocity.name}, corrector of weight {candidate.weight:g}")
+        sampling = sampling_of(block, run, candidate)
+        drawn, _ = draw_blocks(model, data, sampling, seed, blocks_of(sampling.count, sampling.block, 0, 1))
+        found = compared(decoder.pictures(drawn), None, reference, extractor, options, seed)
+        finished.add(number, found[METRIC])
+    distances = [finished.entries[number] for number in range(len(candidates))]
+    least = min(range(len(candidates)), key=distances.__getitem__)
+    tried = [
+        candidate.described() | {METRIC: distance} for candidate, distance in zip(candidates, distances, strict=True)
+    ]
+    said = settings(job)
+    write_json(output, {"found": candidates[least].described(), "tried": tried, "settings": said})
+    write_provenance([output], said, run.seed, inputs)
+    finished.remove()

@@ -1,0 +1,30 @@
+"""Scores to the table of an experiment's sweeps."""
+
+from typing import Any
+
+from pipeline.stages.declaration import OptionalInputs, Output, stage
+from pipeline.stages.job import Job
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the table of an experiment's sweeps depends on besides scores."""
+    return {"runs": list(job.block.runs), "paper": job.block.paper}
+
+
+@stage(settings=settings, when=lambda job: job.is_images)
+def sweeps(job: Job, *, csv: Output, markdown: Output, numbers: Output, scores: OptionalInputs = ()) -> None:
+    """Make the table of an experiment's sweeps.
+
+    Reads scores. Writes the distance of each network by the number of steps and by the scale of guidance.
+
+    Args:
+        csv: table to write, with all digits
+        markdown: table to write, rounded
+        numbers: numbers of our rows to write, to compare versions by (.json)
+        scores: scores from `score`
+    """
+    from pipeline.images.sweeps import make_sweep_table
+    from pipeline.store.provenance import write_provenance
+
+    make_sweep_table(job.block.paper, scores=scores, table=csv, markdown=markdown, numbers=numbers)
+    write_provenance([csv, markdown, numbers], {"experiment": job.experiment}, job.config.seed, scores)

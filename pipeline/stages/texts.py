@@ -1,0 +1,26 @@
+"""Samples of text to files to read."""
+
+from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.job import Job
+
+
+@stage(each=Job.rows, when=lambda job: job.is_text)
+def texts(*, samples: Input, tokens: Input, text: Output, lines: Output) -> None:
+    """Write samples of text to read.
+
+    Reads samples and tokens. Writes texts.
+
+    Args:
+        samples: samples from `sample`, `gather` or `reference`
+        tokens: tokens from `prepare`
+        text: samples to write, to read (.txt)
+        lines: samples to write, a line of JSON each (.jsonl)
+    """
+    from pipeline.sampling.samples import SampleSet
+    from pipeline.store.provenance import write_provenance
+    from pipeline.text.export import write_samples
+    from pipeline.tokens.token_data import TokenData
+
+    drawn = SampleSet.load(samples)
+    write_samples(drawn, TokenData.load(tokens), text, lines)
+    write_provenance([text, lines], drawn.conditions, int(drawn.conditions["seed"]), [samples, tokens])

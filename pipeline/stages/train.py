@@ -1,0 +1,100 @@
+"""Tokens to weights: the training of one run."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.stages.chosen import network_modules
+from pipeline.stages.declaration import Count, Input, Output, Positive, stage
+from pipeline.stages.job import Job, RunJob
+
+KEPT = {"seed", "path", "loss", "model", "training"}
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the weights of a run depend on besides its tokens."""
+    without = {"training": {"resources", "checkpoint_every"}}
+    return job.run.model_dump(mode="json", include=KEPT, exclude=without)
+
+
+@stage(
+    settings=settings,
+    chosen=network_modules,
+    resources="runs.{name}.training.resources",
+    each=Job.runs,
+    when=lambda job: not job.run.weights,
+)
+def train(
+    job: RunJob,
+    *,
+    tokens: Input,
+    checkpoints: Path,
+    weights: Output,
+    metrics: Output,
+    history: Output,
+    events: Path | None = None,
+    gpus: Count = 0,
+    nodes: Positive = 1,
+) -> None:
+    """Train the network of a run.
+
+    Reads tokens. Writes the averaged weights, metrics and history. Goes on from the latest checkpoint.
+
+    Args:
+        tokens: tokens from `prepare`
+        checkpoints: folder of checkpoints, which are kept
+        weights: weights to write (.safetensors)
+        metrics: last losses to write (.json)
+        history: losses along the training to write (.csv)
+        events: folder for TensorBoard (default: none is written)
+        gpus: GPUs to use on each node; 0 is the CPU
+        nodes: nodes of the SLURM job to use
+    """
+    import torch
+
+    from pipeline.networks.objective import objective_of
+    from pipeline.networks.saved import Description, is_told_classes, new_network, save_network
+    from pipeline.store.atomic import write_json
+    from pipeline.store.provenance import write_provenance
+    from pipeline.store.seeds import derive_seed
+    from pipeline.tokens.token_data import TokenData
+    from pipeline.training.batches import LabelledRows
+    from pipeline.training.checkpoint import Checkpoints
+    from pipeline.training.history import write_history
+    from pipeline.training.loop import fit
+    from pipeline.training.processes import new_fabric, start_processes
+    from pipeline.training.tensorboard import TensorBoardLog
+
+    start_processes(gpus, nodes)
+    run, data = job.run, TokenData.load(tokens)
+    seed = derive_seed(run.seed, job.experiment, job.name)
+    torch.manual_seed(derive_seed(seed, "weights"))
+    network = new_network(run.model, data)
+    told = is_told_classes(run.model)
+    rows = LabelledRows(data.train, data.labels["train"]) if told else data.train
+    validation = data.validation
+    if told:
+        validation = LabelledRows(validation, data.labels["validation"])[torch.arange(len(validation))]
+
+    fabric = new_fabric(run.training, gpus, "training.resources.gpus")
+    fabric.launch()
+    with TensorBoardLog(events) as log:
+        fitted = fit(
+            fabric,
+            network,
+            objective_of(run, data, conditional=told),
+            rows,
+            validation,
+            run.training,
+            seed,
+            Checkpoints(checkpoints, train.fingerprint(job, [tokens], without=["training.steps"])),
+            on_checkpoint=lambda rows: write_history(history, rows),
+            on_row=log.write,
+        )
+    if fabric.is_global_zero:
+        save_network(weights, fitted.network, Description.of(job.name, run, data))
+        write_history(history, fitted.history)
+        last = fitted.history[-1]
+        parameters = {"parameters": sum(parameter.numel() for parameter in network.parameters())}
+        write_json(metrics, {key: last[key] for key in ("step", "loss", "validation_loss")} | parameters)
+        described = run.model_dump(mode="json", exclude={"sampling": True, "training": {"resources"}})
+        write_provenance([weights, metrics, history], described, run.seed, [tokens])

@@ -1,0 +1,99 @@
+"""Images to the classifier whose features they are compared by."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import KinoflowError
+from pipeline.stages.chosen import trains_classifier
+from pipeline.stages.declaration import Count, Input, Output, stage
+from pipeline.stages.job import Job
+
+METRIC = "frechet_distance"
+
+
+def comparison(job: Job, *keys: str) -> dict[str, Any]:
+    """Return how the configuration says that images are compared, as far as it does."""
+    said = job.block.scoring.get(METRIC, {})
+    return {key: said.get(key) for key in keys}
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the classifier depends on besides the images."""
+    return {"seed": job.config.seed} | comparison(job, "features")
+
+
+@stage(
+    settings=settings,
+    resources="scoring_resources",
+    when=lambda job: job.is_images and trains_classifier(job),
+)
+def train_classifier(
+    job: Job,
+    *,
+    images: Input,
+    checkpoints: Path,
+    weights: Output,
+    metrics: Output,
+    history: Output,
+    gpus: Count = 0,
+) -> None:
+    """Train a classifier whose features images are compared by.
+
+    Reads prepared images. Writes weights, metrics and history. Goes on from the latest checkpoint.
+
+    Args:
+        images: images from `prepare-images`
+        checkpoints: folder of checkpoints, which are kept
+        weights: weights to write (.safetensors)
+        metrics: last losses to write (.json)
+        history: losses along the training to write (.csv)
+        gpus: GPUs to use; 0 is the CPU
+    """
+    import torch
+
+    from pipeline.images.classifier import Classifier, Description, save_classifier
+    from pipeline.images.classifier_training import ClassifierObjective, accuracy, rows_of, training_of
+    from pipeline.images.feature_choice import ChosenFeatures, comparison_options
+    from pipeline.images.imagedata import ImageData
+    from pipeline.store.atomic import write_json
+    from pipeline.store.provenance import write_provenance
+    from pipeline.store.seeds import derive_seed
+    from pipeline.training.checkpoint import Checkpoints
+    from pipeline.training.history import write_history
+    from pipeline.training.loop import fit
+    from pipeline.training.processes import new_fabric
+
+    chosen, data = ChosenFeatures.of(comparison_options(job.config, job.experiment).features), ImageData.load(images)
+    if not chosen.trained:
+        raise KinoflowError(
+            f"scoring.frechet_distance.features = {chosen.name}: is not trained here; choose classifier"
+        )
+    if len(data.classes) < 2:
+        raise KinoflowError(f"{images}: {len(data.classes)} classes, a classifier needs two; choose other features")
+    options = chosen.options
+    description = Description(options=options, side=data.crop, channels=data.grid[2], classes=data.classes)
+    training, seed = training_of(options), derive_seed(job.config.seed, job.experiment, "classifier")
+    torch.manual_seed(derive_seed(seed, "weights"))
+    network = Classifier(description)
+
+    fabric = new_fabric(training, gpus, "scoring_resources.gpus")
+    fabric.launch()
+    fitted = fit(
+        fabric,
+        network,
+        ClassifierObjective(data),
+        rows_of(data, "train"),
+        rows_of(data, "validation"),
+        training,
+        seed,
+        Checkpoints(checkpoints, train_classifier.fingerprint(job, [images])),
+        on_checkpoint=lambda rows: write_history(history, rows),
+    )
+    if fabric.is_global_zero:
+        save_classifier(weights, fitted.network, description)
+        write_history(history, fitted.history)
+        last = {key: fitted.history[-1][key] for key in ("step", "loss", "validation_loss")}
+        parameters = {"parameters": sum(parameter.numel() for parameter in network.parameters())}
+        write_json(metrics, last | parameters | accuracy(fitted.network, data, fabric.device))
+        described: dict[str, Any] = {"classifier": options.model_dump(mode="json")}
+        write_provenance([weights, metrics, history], described, job.config.seed, [images])

@@ -1,0 +1,109 @@
+"""Images to a VQVAE."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pipeline.stages.declaration import Count, Input, Need, Output, Positive, stage
+from pipeline.stages.job import Job
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the tokenizer of an experiment depends on besides its images.
+
+    Averages of the codebook depend on the number of devices.
+    """
+    tokenizer = job.tokenizer.model_dump(mode="json", exclude={"training": {"resources", "checkpoint_every"}})
+    return {"seed": job.config.seed, "codes": job.block.data.options.get("codes"), "tokenizer": tokenizer}
+
+
+def needs(job: Job) -> Iterator[Need]:
+    """Yield the network that images are compared by in the training."""
+    yield Need(f"experiments.{job.experiment}.tokenizer.loss.perceptual", tuple(job.tokenizer.loss.files))
+
+
+def of_codes(job: Job) -> bool:
+    """Return whether a tokenizer makes the tokens of the experiment."""
+    return job.block.tokenizer is not None
+
+
+@stage(settings=settings, needs=needs, resources="tokenizer.training.resources", when=of_codes)
+def train_tokenizer(
+    job: Job,
+    *,
+    images: Input,
+    checkpoints: Path,
+    weights: Output,
+    metrics: Output,
+    history: Output,
+    events: Path | None = None,
+    gpus: Count = 0,
+    nodes: Positive = 1,
+) -> None:
+    """Train the VQVAE that makes codes of images.
+
+    Reads prepared images. Writes the averaged weights, metrics and history. Goes on from the latest checkpoint.
+
+    Args:
+        images: images from `prepare-images`
+        checkpoints: folder of checkpoints, which are kept
+        weights: weights to write (.safetensors)
+        metrics: last losses to write (.json)
+        history: losses along the training to write (.csv)
+        events: folder for TensorBoard (default: none is written)
+        gpus: GPUs to use on each node; 0 is the CPU
+        nodes: nodes of the SLURM job to use
+    """
+    import torch
+
+    from pipeline.images.imagedata import ImageData
+    from pipeline.images.tokenizer import SavedTokenizer
+    from pipeline.images.tokenizer_training import describe, new_vqgan
+    from pipeline.images.vqgan import VQGAN, TokenizerObjective
+    from pipeline.store.atomic import write_json
+    from pipeline.store.provenance import settings_hash, write_provenance
+    from pipeline.store.seeds import derive_seed
+    from pipeline.training.checkpoint import Checkpoints
+    from pipeline.training.history import write_history
+    from pipeline.training.loop import fit
+    from pipeline.training.processes import new_fabric, start_processes
+    from pipeline.training.tensorboard import TensorBoardLog
+
+    start_processes(gpus, nodes)
+    chosen, data = job.tokenizer, ImageData.load(images)
+    seed = derive_seed(job.config.seed, job.experiment, "tokenizer")
+    description = describe(job.config, job.experiment, data)
+    needed = [job.cache / name for name in chosen.loss.files]
+    inputs = [images, *needed]
+
+    # Before it begins, the discriminator has no gradients.
+    fabric = new_fabric(chosen.training, gpus, "tokenizer.training.resources.gpus", unused=True)
+    fabric.launch()
+    torch.manual_seed(derive_seed(seed, "weights"))
+    network = new_vqgan(chosen, description, needed)  # it has to know how many processes train it
+    made_from = train_tokenizer.fingerprint(job, inputs, without=["tokenizer.training.steps"])
+    made_from = settings_hash({"made_from": made_from, "devices": chosen.training.resources.devices})
+    with TensorBoardLog(events) as log:
+        fitted = fit(
+            fabric,
+            network,
+            TokenizerObjective(data.levels, data.crop, data.augmentation),
+            data.images["train"],
+            data.images["validation"],
+            chosen.training,
+            seed,
+            Checkpoints(checkpoints, made_from),
+            on_checkpoint=lambda rows: write_history(history, rows),
+            on_row=log.write,
+        )
+    if fabric.is_global_zero:
+        averaged = fitted.network
+        assert isinstance(averaged, VQGAN)
+        SavedTokenizer(averaged.vqvae, description).save(weights)
+        write_history(history, fitted.history)
+        last = fitted.history[-1]
+        parameters = {"parameters": sum(parameter.numel() for parameter in averaged.vqvae.parameters())}
+        write_json(metrics, {key: last[key] for key in ("step", "loss", "validation_loss")} | parameters)
+        tokenizer = chosen.model_dump(mode="json", exclude={"training": {"resources"}})
+        described = {"tokenizer": tokenizer, "codes": description.codes, "devices": fabric.world_size}
+        write_provenance([weights, metrics, history], described, job.config.seed, inputs)

@@ -1,0 +1,70 @@
+# Before the first job: is there all that the planned jobs need? It is no rule, since a rule that runs again would hide,
+# behind `ancient`, whether the rules after it have to run again, too.
+from pipeline.config.loading import write_config
+from pipeline.inspect.preflight.check import preflight
+from pipeline.store.locks import claim
+
+COMMAND = re.compile(r"python -m pipeline ([a-z-]+)")
+
+
+def stage_of(rule):
+    """Return the stage whose command a rule calls; None: it calls none."""
+    called = COMMAND.search(rule.shellcmd or "")
+    return STAGES.get(called[1].replace("-", "_")) if called else None
+
+
+def planned():
+    """Return the planned jobs with their stages."""
+    jobs = [(stage_of(job.rule), job) for job in workflow.dag.needrun_jobs()]
+    return [(stage, job_of(job.wildcards)) for stage, job in jobs if stage is not None]
+
+
+def check_what_is_planned():
+    """Print the remarks, and stop with a list of all problems if there are any."""
+    try:
+        found = preflight(CONFIG, planned(), local=workflow.local_exec)
+        print(found.remarks_text(), end="", file=sys.stderr, flush=True)
+        found.raise_problems(f"scale {CONFIG.scale}")
+    except KinoflowError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def stop_for(jobs, problem, remedy):
+    """Stop, naming the rules of the jobs that the profile has a problem with, if there are any."""
+    rules = sorted({job.rule.name for job in jobs})
+    if rules:
+        raise WorkflowError(f"workflow/profiles/slurm/config.yaml: {problem} the jobs of {', '.join(rules)}; {remedy}")
+
+
+def check_profile():
+    """Stop before any job if SLURM would have to guess a partition, or would give GPUs to jobs that ask for none."""
+    if workflow.executor_plugin.name != "slurm":
+        return
+    submitted = [job for job in workflow.dag.needrun_jobs() if not workflow.is_local(job.rule)]
+    stop_for(
+        [job for job in submitted if job.resources.get("gpu_model") and not job.resources.get("gpu")],
+        "gpu_model would add a GPU to",
+        "write it below jobs_with_gpus and nowhere else",
+    )
+    if workflow.executor_settings.partition_config or "SNAKEMAKE_SLURM_PARTITIONS" in os.environ:
+        return  # the plugin chooses one for each job
+    stop_for(
+        [job for job in submitted if not job.resources.get("slurm_partition")],
+        "no slurm_partition for",
+        "write `slurm_partition: <one of those that sinfo lists>` below default-resources",
+    )
+
+
+def claim_results():
+    """Stop if another run is at work: its jobs would read the configuration of this one."""
+    try:
+        claim(Path(RESULTS), lock=Path(at(Place.RUN_LOCK)))
+    except KinoflowError as error:
+        raise WorkflowError(str(error)) from None
+
+
+onstart:
+    check_profile()
+    check_what_is_planned()
+    claim_results()
+    write_config(Path(at(Place.CONFIG)), CONFIG)
