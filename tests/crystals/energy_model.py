@@ -9,7 +9,8 @@ from typing import Any
 from ase.calculators.lj import LennardJones
 
 from pipeline.config import Config
-from pipeline.crystals.relaxation import relax_shard
+from pipeline.stages.job import Job
+from pipeline.stages.relax import relax as relax_stage
 
 XENON = 54
 LOG = "KINOFLOW_TEST_LOG"
@@ -36,9 +37,8 @@ def load_model() -> Loggable:
 
 def relax(config: Config, folder: Path, shard: int = 0, shards: int = 1, output: str = "relaxed.parquet") -> Path:
     path = folder / output
-    relax_shard(
-        config,
-        "crystals",
+    relax_stage(
+        Job(config, "crystals"),
         crystals=folder / "crystals.parquet",
         shard=shard,
         shards=shards,

@@ -11,13 +11,15 @@ import pytest
 from crystal_config import crystal_config
 from small_crystals import caesium_chloride, overlapping, rock_salt, table
 
-from pipeline.crystals.assess import COLUMNS, OF_HULL, OF_TRAIN, assess, assess_rows
+from pipeline.crystals.assess import COLUMNS, OF_HULL, OF_TRAIN, assess_rows
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import NOTHING
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import Hull, Point, elements_of
 from pipeline.crystals.table import rejected_row, row_of
 from pipeline.errors import KinoflowError
+from pipeline.stages.assess import assess as assess_stage
+from pipeline.stages.job import Job
 from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import sidecar_of
 
@@ -190,7 +192,7 @@ def test_the_stage_compares_with_the_usable_training_rows(tmp_path: Path) -> Non
     hull().save(tmp_path / "hull.parquet")
     output, csv = tmp_path / "structures.parquet", tmp_path / "structures.csv"
     inputs = {name: tmp_path / f"{name}.parquet" for name in ("described", "relaxed", "hull", "rows")}
-    assess(crystal_config(), "crystals", **inputs, output=output, csv=csv)
+    assess_stage(Job(crystal_config(), "crystals"), **inputs, output=output, csv=csv)
     written, shown = read_table(output).set_index("id"), pd.read_csv(csv).set_index("id")
     assert not written.loc["NaCl", "novel"]
     assert written.loc["not relaxed", "novel"]

@@ -12,11 +12,13 @@ from crystal_config import crystal_config
 from fixed_energy import ENERGY, load_fixed
 from small_crystals import caesium_chloride, rock_salt
 
-from pipeline.crystals.calibration import agreement, calibrate, compare, draw_test_rows
+from pipeline.crystals.calibration import agreement, compare, draw_test_rows
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import COMPUTED, DATA_SET, PUBLISHED, Hull, Point, elements_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, frame_of, rejected_row, row_of
+from pipeline.stages.calibrate import calibrate as calibrate_stage
+from pipeline.stages.job import Job
 from pipeline.store.parquet import write_table
 from pipeline.store.provenance import sidecar_of
 
@@ -31,7 +33,7 @@ def calibrated(folder: Path, rows: list[dict[str, Any]], points: list[Point], co
     paths = {name: folder / name for name in ("rows", "hull", "csv", "markdown", "numbers")}
     write_table(paths["rows"], frame_of(rows, COLUMNS))
     Hull([*points, *elements_of(points)], "").save(paths["hull"])
-    calibrate(crystal_config(calibration=count), "crystals", **paths, load=load_fixed)
+    calibrate_stage(Job(crystal_config(calibration=count), "crystals"), **paths, load=load_fixed)
     assert sidecar_of(paths["csv"]).is_file()
     assert sidecar_of(paths["numbers"]).is_file()
     with paths["csv"].open() as stream:

@@ -10,13 +10,14 @@ from known_crystals import rock_salt, sites_of, wurtzite
 
 from pipeline.config.loading import load_config
 from pipeline.crystals import tokens
-from pipeline.crystals.decode import decode_samples
 from pipeline.crystals.describe import describe_rows
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.table import crystals_of
 from pipeline.crystals.tokens import encode
 from pipeline.errors import KinoflowError
 from pipeline.sampling.samples import SampleSet
+from pipeline.stages.decode import decode as decode_stage
+from pipeline.stages.job import Job
 from pipeline.store.parquet import read_table
 from pipeline.store.provenance import sidecar_of
 
@@ -34,11 +35,10 @@ def files(tmp_path: Path) -> Files:
 
 def decode_files(tiny_file: Callable[..., Path], data: str, files: Files) -> None:
     config = load_config(tiny_file({"experiments": {"checkerboard": {"data": {"name": data}}}}), choices=False)
-    decode_samples(
-        config,
-        "checkerboard",
+    decode_stage(
+        Job(config, "checkerboard"),
         samples=files["samples"],
-        table=files["table"],
+        output=files["table"],
         extxyz=files["all.extxyz"],
         cifs=files["all.zip"],
     )

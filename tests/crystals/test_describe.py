@@ -13,10 +13,12 @@ from small_crystals import caesium_chloride, crystal, overlapping, rock_salt, ta
 
 from pipeline.crystals import describe as module
 from pipeline.crystals import workers
-from pipeline.crystals.describe import NOTHING, describe, describe_rows
+from pipeline.crystals.describe import NOTHING, describe_rows
 from pipeline.crystals.table import rejected_row, row_of
 from pipeline.crystals.workers import Outcome
 from pipeline.errors import KinoflowError
+from pipeline.stages.describe import describe as describe_stage
+from pipeline.stages.job import Job
 from pipeline.store.journal import Journal
 from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import sidecar_of
@@ -105,13 +107,15 @@ def test_the_stage_takes_the_usable_rows_of_a_split(tmp_path: Path) -> None:
     rows = table(caesium_chloride(), rock_salt(), rejected_row("bad", "too many atoms"))
     write_table(tmp_path / "rows.parquet", rows.assign(split=["train", "test", "test"]))
     output = tmp_path / "described" / "test.parquet"
-    describe(crystal_config(), "crystals", crystals=tmp_path / "rows.parquet", split="test", output=output)
+    describe_stage(Job(crystal_config(), "crystals"), crystals=tmp_path / "rows.parquet", split="test", output=output)
     written = read_table(output)
     assert list(written["id"]) == ["NaCl"]
     assert np.asarray(written["structure_fingerprint"][0]).shape == (61,)
     assert json.loads(sidecar_of(output).read_text())["settings"]["split"] == "test"
     with pytest.raises(KinoflowError, match="no usable structure in the split 'validation'"):
-        describe(crystal_config(), "crystals", crystals=tmp_path / "rows.parquet", split="validation", output=output)
+        describe_stage(
+            Job(crystal_config(), "crystals"), crystals=tmp_path / "rows.parquet", split="validation", output=output
+        )
 
 
 def test_a_description_that_was_stopped_goes_on_with_the_next_crystal_and_gives_the_same_bytes(
@@ -129,14 +133,14 @@ def test_a_description_that_was_stopped_goes_on_with_the_next_crystal_and_gives_
     with monkeypatch.context() as patch:
         patch.setattr(Journal, "add", stopping)
         with pytest.raises(KeyboardInterrupt):
-            describe(crystal_config(), "crystals", output=tmp_path / "stopped", **files)
+            describe_stage(Job(crystal_config(), "crystals"), output=tmp_path / "stopped", **files)
     given = list[int]()
     with monkeypatch.context() as patch:
         run_tasks = workers.run_tasks
         patch.setattr(workers, "run_tasks", lambda *few, **more: given.append(len(few[1])) or run_tasks(*few, **more))
-        describe(crystal_config(), "crystals", output=tmp_path / "stopped", **files)
+        describe_stage(Job(crystal_config(), "crystals"), output=tmp_path / "stopped", **files)
     assert given[0] == 0  # all three had been looked at
     assert given[1] in (1, 2)  # one fingerprint was there already
     assert not (tmp_path / "journal").exists()
-    describe(crystal_config(), "crystals", output=tmp_path / "whole", **files)
+    describe_stage(Job(crystal_config(), "crystals"), output=tmp_path / "whole", **files)
     assert (tmp_path / "stopped").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -17,9 +17,11 @@ from pymatgen.core import Composition
 from pymatgen.entries.computed_entries import ComputedEntry
 from small_crystals import caesium_chloride, rock_salt
 
-from pipeline.crystals.hull import DATA_SET, PUBLISHED, Hull, Point, build_hull, elements_of
+from pipeline.crystals.hull import DATA_SET, PUBLISHED, Hull, Point, elements_of
 from pipeline.crystals.table import frame_of, rejected_row, row_of
 from pipeline.errors import KinoflowError
+from pipeline.stages.hull import hull as hull_stage
+from pipeline.stages.job import Job
 from pipeline.store.parquet import write_table
 from pipeline.store.provenance import sidecar_of
 
@@ -150,7 +152,7 @@ def rows(tmp_path: Path) -> Path:
 
 def test_the_hull_of_an_experiment_has_published_and_known_points(cache: str, rows: Path, tmp_path: Path) -> None:
     path = tmp_path / "hull.parquet"
-    build_hull(crystal_config(cache), "crystals", rows=rows, output=path)
+    hull_stage(Job(crystal_config(cache), "crystals"), rows=rows, output=path)
     hull = Hull.load(path)
     assert hull.energy({28: 2, 13: 2})[0] == pytest.approx(-0.6)
     assert hull.energy({19: 1, 35: 1})[0] == pytest.approx(-1.8 - 0.534 / 2)  # the correction of 2020
@@ -164,7 +166,7 @@ def test_the_hull_of_an_experiment_has_published_and_known_points(cache: str, ro
 
 def test_files_that_were_not_fetched_are_an_error_that_says_how(rows: Path, tmp_path: Path) -> None:
     with pytest.raises(KinoflowError, match="pipeline fetch formation_energies"):
-        build_hull(crystal_config(str(tmp_path)), "crystals", rows=rows, output=tmp_path / "hull.parquet")
+        hull_stage(Job(crystal_config(str(tmp_path)), "crystals"), rows=rows, output=tmp_path / "hull.parquet")
 
 
 def computed(*entries: tuple[str, float], **parameters: Any) -> list[dict[str, Any]]:
@@ -179,7 +181,7 @@ def build_computed(tmp_path: Path, value: Any, name: str = "entries.json") -> Hu
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     path = tmp_path / "hull.parquet"
     config = crystal_config(hull=str(tmp_path / name))
-    build_hull(config, "crystals", rows=tmp_path / "not needed", output=path)
+    hull_stage(Job(config, "crystals"), rows=tmp_path / "not needed", output=path)
     return Hull.load(path)
 
 
@@ -222,7 +224,7 @@ def test_a_file_that_is_no_json_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "entries.json.gz").write_bytes(b"nothing")
     config = crystal_config(hull=str(tmp_path / "entries.json.gz"))
     with pytest.raises(KinoflowError, match="cannot be read as JSON"):
-        build_hull(config, "crystals", rows=tmp_path, output=tmp_path / "hull.parquet")
+        hull_stage(Job(config, "crystals"), rows=tmp_path, output=tmp_path / "hull.parquet")
 
 
 def test_the_points_of_a_hull_are_plain_columns(tmp_path: Path) -> None:

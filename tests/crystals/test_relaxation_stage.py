@@ -17,9 +17,9 @@ from small_crystals import rock_salt, table
 
 from pipeline.config import Config
 from pipeline.crystals import relaxation
-from pipeline.crystals.relaxation import gather_relaxed
 from pipeline.crystals.table import rejected_row
 from pipeline.errors import KinoflowError
+from pipeline.stages.gather_relaxed import gather_relaxed as gather_relaxed_stage
 from pipeline.store.code import files_of
 from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import sidecar_of
@@ -64,15 +64,15 @@ def test_shards_and_workers_do_not_change_the_result(folder: Path) -> None:
     whole = relax(configured(), folder)
     parts = [relax(configured(workers=2), folder, shard, 2, f"part{shard}.parquet") for shard in range(2)]
     joined, alone = folder / "joined.parquet", folder / "alone.parquet"
-    gather_relaxed(parts, joined)
-    gather_relaxed([whole], alone)
+    gather_relaxed_stage(shards=parts, output=joined)
+    gather_relaxed_stage(shards=[whole], output=alone)
     assert joined.read_bytes() == alone.read_bytes() == whole.read_bytes()
 
 
 def test_a_shard_without_any_crystal_is_empty_and_can_be_joined(folder: Path) -> None:
     write_table(folder / "crystals.parquet", table(rejected_row("bad", "no atoms")))
     parts = [relax(configured(), folder, shard, 2, f"part{shard}.parquet") for shard in range(2)]
-    gather_relaxed(parts, folder / "joined.parquet")
+    gather_relaxed_stage(shards=parts, output=folder / "joined.parquet")
     assert read_table(folder / "joined.parquet")["reason"].tolist() == ["not a crystal: no atoms"]
 
 

@@ -5,6 +5,8 @@ import importlib
 import json
 import re
 from collections.abc import Callable
+from pipeline.stages.prepare import prepare as prepare_stage
+from pipeline.stages.job import Job
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from pipeline.crystals.dataset import split_at_random
 from pipeline.crystals.export import cif_text, write_extxyz
 from pipeline.crystals.table import row_of
 from pipeline.crystals.tokens import atoms_of, decode
-from pipeline.tokens.prepare import prepare_data
+
 from pipeline.tokens.token_data import SPLITS, TokenData
 from pipeline.store.code import constant_of
 from pipeline.errors import KinoflowError
@@ -239,7 +241,7 @@ def test_the_stage_writes_tokens_and_rows_and_says_what_was_rejected(
     config = load_config(tiny_file(), choices=False)
     experiment = config.experiments["checkerboard"].model_copy(update={"data": DataChoice(**choice)})
     config = config.model_copy(update={"experiments": {"own": experiment}})
-    prepare_data(config, "own", tmp_path / "tokens", tmp_path / "rows.parquet")
+    prepare_stage(Job(config, "own"), output=tmp_path / "tokens", rows=tmp_path / "rows.parquet")
     rows = read_table(tmp_path / "rows.parquet")
     assert len(rows) == 12
     assert len(TokenData.load(tmp_path / "tokens").test) == 1

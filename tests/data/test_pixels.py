@@ -1,6 +1,9 @@
 """Images as tokens: the values of their pixels."""
 
 import json
+from pipeline.stages.prepare_images import prepare_images as prepare_images_stage
+from pipeline.stages.prepare_pixels import prepare_pixels as prepare_pixels_stage
+from pipeline.stages.job import Job
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from pipeline.images.datasets import codes
 from pipeline.images.datasets.pixels import Options, files, from_images, inputs, modules, vocabulary
 from pipeline.tokens.token_data import TokenData
 from pipeline.images.imagedata import view
-from pipeline.images.prepare import prepare_images, prepare_pixels
+
 from pipeline.store.provenance import sidecar_of
 
 OPTIONS = Options.model_validate({"images": "digits"})
@@ -68,9 +71,9 @@ def test_the_stages_write_images_and_their_tokens_with_provenance(
     fetch_by_name("digits", tmp_path / "cache", ("embedded",), None)
     config = image_config(tmp_path)
     config = config.model_copy(update={"data": config.data.model_copy(update={"cache": str(tmp_path / "cache")})})
-    prepare_images(config, "pixels", tmp_path / "images")
+    prepare_images_stage(Job(config, "pixels"), output=tmp_path / "images")
     assert "train: 60 images of 8 x 8 x 1" in capsys.readouterr().out
-    prepare_pixels(config, "pixels", images=tmp_path / "images", output=tmp_path / "tokens")
+    prepare_pixels_stage(Job(config, "pixels"), images=tmp_path / "images", output=tmp_path / "tokens")
     data = TokenData.load(tmp_path / "tokens")
     assert (data.train.shape, data.grid, data.classes) == ((60, 64), (8, 8, 1), 10)
     assert data.origin["images"]["name"] == "digits"

@@ -11,11 +11,14 @@ import torch
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
 from pipeline.images.classifier import Classifier, Description, load_classifier, save_classifier
+from pipeline.images.classifier_training import ClassifierObjective
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.images.features.classifier import Options
 from pipeline.images.imagedata import Augmentation, ImageData
-from pipeline.images.reference import ImageReference, describe_reference
-from pipeline.images.train_classifier import ClassifierObjective, train_classifier
+from pipeline.images.reference import ImageReference
+from pipeline.stages.image_reference import image_reference as image_reference_stage
+from pipeline.stages.job import Job
+from pipeline.stages.train_classifier import train_classifier as train_classifier_stage
 from pipeline.tokens.token_data import SPLITS
 
 SMALL = {"name": "classifier", "width": 8, "features": 4, "steps": 30, "batch": 16, "learning_rate": 0.01}
@@ -48,9 +51,8 @@ def config(features: Any = SMALL, **metric: Any) -> Config:
 def train(folder: Path, chosen: Config, data: ImageData | None = None) -> Path:
     folder.mkdir(exist_ok=True)
     (data or quadrants()).save(folder / "images.safetensors")
-    train_classifier(
-        chosen,
-        "spots",
+    train_classifier_stage(
+        Job(chosen, "spots"),
         images=folder / "images.safetensors",
         checkpoints=folder / "checkpoints",
         gpus=0,
@@ -149,8 +151,8 @@ def test_features_that_are_not_trained_here_and_images_of_one_class_are_errors(t
 def test_the_reference_describes_all_views_of_the_training_images(trained: Path, tmp_path: Path) -> None:
     quadrants("flip").save(tmp_path / "images.safetensors")
     files = {"images": tmp_path / "images.safetensors", "classifier": trained / "classifier.safetensors"}
-    describe_reference(config(compared=30, batch=7), "spots", **files, output=tmp_path / "few.safetensors")
-    describe_reference(config(batch=64), "spots", **files, output=tmp_path / "all.safetensors")
+    image_reference_stage(Job(config(compared=30, batch=7), "spots"), **files, output=tmp_path / "few.safetensors")
+    image_reference_stage(Job(config(batch=64), "spots"), **files, output=tmp_path / "all.safetensors")
     few, full = (ImageReference.load(tmp_path / f"{name}.safetensors") for name in ("few", "all"))
     assert few.images == "spots train, 2 views of 40 images"
     assert few.features == "own classifier (4 features, 30 steps)"
@@ -175,6 +177,6 @@ def test_an_experiment_that_compares_no_images_has_no_reference(tmp_path: Path) 
     experiment = chosen.experiments["spots"].model_copy(update={"scoring": {}})
     chosen = chosen.model_copy(update={"experiments": {"spots": experiment}})
     with pytest.raises(KinoflowError, match=r"experiments\.spots\.scoring: has no frechet_distance"):
-        describe_reference(
-            chosen, "spots", images=tmp_path / "images.safetensors", classifier=None, output=tmp_path / "reference"
+        image_reference_stage(
+            Job(chosen, "spots"), images=tmp_path / "images.safetensors", classifier=None, output=tmp_path / "reference"
         )

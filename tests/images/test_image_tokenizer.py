@@ -8,9 +8,11 @@ from small_tokenizer import config, stripes, tokenizer
 from torch import Tensor
 
 from pipeline.errors import KinoflowError
-from pipeline.images.encoding import encode_images, encoded, first_of_equals, perplexity
+from pipeline.images.encoding import encoded, first_of_equals, perplexity
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.images.tokenizer_report import live_codes, psnr, tokenizer_report
+from pipeline.stages.encode import encode as encode_stage
+from pipeline.stages.job import Job
 from pipeline.tokens.token_data import TokenData
 
 
@@ -113,7 +115,7 @@ def test_the_stage_writes_tokens_with_the_vectors_of_codes(tmp_path: Path) -> No
     made = tokenizer(codebook(6), images)
     made.save(tmp_path / "weights")
     files = {"images": tmp_path / "images", "weights": tmp_path / "weights", "output": tmp_path / "out" / "tokens"}
-    encode_images(config(tmp_path), "latents", **files)
+    encode_stage(Job(config(tmp_path), "latents"), **files)
     data = TokenData.load(tmp_path / "out" / "tokens")
     assert torch.equal(data.test.long().view(6, 4, 4), made.encode(images.images["test"], live_codes(data)))
     assert data.embeddings is not None
@@ -129,7 +131,7 @@ def test_a_tokenizer_with_another_number_of_codes_is_an_error(tmp_path: Path) ->
     tokenizer(codebook(7), images).save(tmp_path / "weights")
     files = {"images": tmp_path / "images", "weights": tmp_path / "weights", "output": tmp_path / "tokens"}
     with pytest.raises(KinoflowError, match=r"trained for 7 codes, but experiments\.latents\.data\.codes is 6"):
-        encode_images(config(tmp_path), "latents", **files)
+        encode_stage(Job(config(tmp_path), "latents"), **files)
 
 
 def test_the_report_is_of_test_images_by_codes_that_live(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from pipeline.errors import KinoflowError
 from pipeline.images import decoding
-from pipeline.images.decoding import Decoder, make_pictures, shown_grid
+from pipeline.images.decoding import Decoder, shown_grid
 from pipeline.images.encoding import encoded
 from pipeline.images.grids import read_pictures
 from pipeline.images.imagedata import ImageData, to_bytes
@@ -18,8 +18,10 @@ from pipeline.images.pictures import Pictures
 from pipeline.images.rows import first_rows
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.images.tokenizer_report import live_codes
-from pipeline.sampling.references import draw_reference
 from pipeline.sampling.samples import SampleSet
+from pipeline.stages.job import Job
+from pipeline.stages.pictures import pictures as pictures_stage
+from pipeline.stages.reference import reference as reference_stage
 from pipeline.tokens.token_data import TokenData
 
 DATA = token_data()
@@ -115,7 +117,7 @@ def test_the_reference_of_images_is_made_of_the_bytes_of_the_test_images(crop: i
     images = image_data(crop=crop)
     images.save(tmp_path / "images")
     config = image_config(tmp_path, sampling={"count": 5})
-    draw_reference(config, "pixels", "images", tokens=tmp_path / "tokens", output=tmp_path / "samples")
+    reference_stage(Job(config, "pixels"), reference="images", tokens=tmp_path / "tokens", output=tmp_path / "samples")
     make(tmp_path, images=tmp_path / "images")
     pictures, far = Pictures.load(tmp_path / "pictures"), (SIDE - crop) // 2
     shown = ImageData.load(tmp_path / "images").images["test"][:5, far : far + crop, far : far + crop]
@@ -128,7 +130,7 @@ def test_the_reference_of_images_is_made_of_the_bytes_of_the_test_images(crop: i
 def test_the_reference_of_images_needs_the_images(tmp_path: Path) -> None:
     DATA.save(tmp_path / "tokens")
     files = {"tokens": tmp_path / "tokens", "output": tmp_path / "samples"}
-    draw_reference(image_config(tmp_path), "pixels", "images", **files)
+    reference_stage(Job(image_config(tmp_path), "pixels"), reference="images", **files)
     with pytest.raises(KinoflowError, match="shows prepared images; give them with --images"):
         make(tmp_path)
 
@@ -140,4 +142,4 @@ def make(folder: Path, images: Path | None = None) -> None:
         "tokens": folder / "tokens",
         "output": folder / "pictures",
     }
-    make_pictures("pixels", tokenizer=None, gpus=0, grid=folder / "grid.png", **files)
+    pictures_stage(Job(CONFIG, "pixels"), tokenizer=None, gpus=0, grid=folder / "grid.png", **files)

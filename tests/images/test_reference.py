@@ -12,7 +12,9 @@ from torch import Tensor
 from pipeline.config import Config
 from pipeline.images import frechet, reference
 from pipeline.images.imagedata import ImageData
-from pipeline.images.reference import ImageReference, describe_reference
+from pipeline.images.reference import ImageReference
+from pipeline.stages.image_reference import image_reference as image_reference_stage
+from pipeline.stages.job import Job
 from pipeline.store.tensor_journal import KIND
 from pipeline.store.tensors import read_tensors
 from pipeline.tokens.token_data import SPLITS
@@ -50,10 +52,10 @@ def describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
         files = {"images": tmp_path / "images", "classifier": None, "output": tmp_path / "reference"}
         kept = tmp_path / "journal" if journal else None
         if batches is None:
-            describe_reference(chosen or config(), "spots", **files, journal=kept)
+            image_reference_stage(Job(chosen or config(), "spots"), **files, journal=kept)
         else:
             with pytest.raises(KeyboardInterrupt):
-                describe_reference(chosen or config(), "spots", **files, journal=kept)
+                image_reference_stage(Job(chosen or config(), "spots"), **files, journal=kept)
             assert not files["output"].exists()
         return network.asked
 

@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 import torch
+from pipeline.sampling.generate import sample_run
+from pipeline.slices import search_slice
 from small_images import image_config, token_data, write_model
 
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
 from pipeline.images import search as stage
-from pipeline.images.search import candidates_of, search
+from pipeline.images.search import candidates_of
 from pipeline.sampling import generate
-from pipeline.sampling.generate import sample_run
 from pipeline.sampling.samples import SampleSet
-from pipeline.slices import search_slice
+from pipeline.stages.job import RunJob
+from pipeline.stages.search import search as search_stage
 
 DATA = token_data()
 RUN = "metric_searched_4"
@@ -61,10 +63,8 @@ def searched(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     def make(config: Config, *distances: float | None) -> Judge:
         judge = Judge(iter(distances))
         monkeypatch.setattr(stage.frechet_distance, "score", judge)
-        search(
-            config,
-            "pixels",
-            RUN,
+        search_stage(
+            RunJob(config, "pixels", RUN),
             tokens=folder / "tokens",
             weights=folder / "weights",
             tokenizer=None,

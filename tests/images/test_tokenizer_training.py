@@ -17,8 +17,10 @@ from torch import Tensor, nn
 from pipeline.errors import KinoflowError
 from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer import SavedTokenizer
-from pipeline.images.tokenizer_training import describe, fingerprint_of, train_tokenizer
+from pipeline.images.tokenizer_training import describe, fingerprint_of
 from pipeline.images.vqgan import TokenizerObjective
+from pipeline.stages.job import Job
+from pipeline.stages.train_tokenizer import train_tokenizer as train_tokenizer_stage
 from pipeline.store.provenance import sidecar_of
 from pipeline.training.errors import Interrupted
 
@@ -94,7 +96,7 @@ def images(tmp_path: Path) -> Path:
 
 def run(images: Path, folder: Path, **changes: object) -> None:
     files = {name: folder / name for name in ("checkpoints", "weights", "metrics", "history", "events")}
-    train_tokenizer(config(folder, **changes), "latents", images=images, gpus=0, **files)
+    train_tokenizer_stage(Job(config(folder, **changes), "latents"), images=images, gpus=0, **files)
 
 
 def test_the_stage_writes_a_tokenizer_metrics_history_and_provenance_and_keeps_its_last_checkpoint(

@@ -18,8 +18,9 @@ from pipeline.images.metrics.frechet_distance import Options, score
 from pipeline.images.pictures import Pictures
 from pipeline.images.reference import ImageReference
 from pipeline.sampling.samples import SampleSet
-from pipeline.scoring.score import score_samples
 from pipeline.scoring.subject import Subject
+from pipeline.stages.job import Job
+from pipeline.stages.score import score as score_stage
 from pipeline.store.tensor_journal import TensorJournal
 from pipeline.tokens.token_data import TokenData
 
@@ -109,7 +110,7 @@ def test_a_stage_that_was_stopped_goes_on_and_leaves_no_journal(
         config.experiments["pixels"].scoring["frechet_distance"] = {"features": "classifier", "batch": batch}
         given = {"weights": None, "image_reference": reference, "journal": journal}
         with nullcontext() if batches is None else pytest.raises(KeyboardInterrupt):
-            score_samples(config, "pixels", **files, **given, output=tmp_path / output)
+            score_stage(Job(config, "pixels"), **files, **given, output=tmp_path / output)
         return network.asked
 
     whole, journal = stage("calm"), tmp_path / "journal"

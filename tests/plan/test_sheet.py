@@ -16,9 +16,10 @@ from pipeline.inspect.plan.finished import finished_trainings
 from pipeline.inspect.plan.gpus import GPUS
 from pipeline.inspect.plan.shapes import shape_of
 from pipeline.inspect.plan.sheet import Sheet, sheet_of
-from pipeline.tokens.prepare import prepare_data
+from pipeline.stages.job import Job, RunJob
+from pipeline.stages.prepare import prepare as prepare_stage
+from pipeline.stages.train import train as train_stage
 from pipeline.tokens.token_data import TokenData
-from pipeline.training.train import train_run
 
 ROOT = Path(__file__).parents[2]
 TINY_IMAGES = {"experiments": {"pixels": TINY_PIXELS, "latents": TINY_LATENTS, "text": TINY_TEXT}}
@@ -121,12 +122,12 @@ def test_checkpoints_hold_the_weights_twice_and_two_moments_and_are_kept_twice(t
 def test_shapes_and_weights_are_those_of_prepared_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     config = configured(tmp_path, {})
-    prepare_data(config, "checkerboard", tmp_path / "tokens")
+    prepare_stage(Job(config, "checkerboard"), output=tmp_path / "tokens")
     data, shape = TokenData.load(tmp_path / "tokens"), shape_of("checkerboard", config.experiments["checkerboard"])
     assert (shape.length, shape.vocabulary.size) == (data.length, data.vocabulary.size)
     assert shape.rows == {split: len(getattr(data, split)) for split in ("train", "validation", "test")}
     outputs = {name: tmp_path / name for name in ("checkpoints", "weights", "metrics", "history")}
-    train_run(config, "checkerboard", "metric", tokens=tmp_path / "tokens", gpus=0, **outputs)
+    train_stage(RunJob(config, "checkerboard", "metric"), tokens=tmp_path / "tokens", gpus=0, **outputs)
     needs = {need.what: need.size or 0 for need in sheet_of(config).experiments["checkerboard"].disk}
     header = 2000  # what the file says of itself, at most
     assert 0 <= outputs["weights"].stat().st_size - needs["weights"] / 2 < header

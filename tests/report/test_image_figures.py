@@ -17,7 +17,7 @@ from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 from pipeline.images import conditional_path, tokenizer_report
 from pipeline.images import tokenizer_table as tokenizer
-from pipeline.images.conditional_path import MASKED, TIMES, examples, make_path_figure, painted
+from pipeline.images.conditional_path import MASKED, TIMES, examples, painted
 from pipeline.images.decoding import Decoder
 from pipeline.images.extractor import FeatureExtractor
 from pipeline.images.figures.images import Options, draw
@@ -28,6 +28,8 @@ from pipeline.images.pictures import Pictures
 from pipeline.images.reference import ImageReference
 from pipeline.report.exhibit import Exhibit
 from pipeline.sampling.samples import SampleSet
+from pipeline.stages.conditional_path import conditional_path as conditional_path_stage
+from pipeline.stages.job import Job
 from pipeline.tokens.token_data import TokenData
 
 DATA = token_data()
@@ -156,8 +158,8 @@ def test_paths_go_from_noise_to_the_image(tmp_path: Path, monkeypatch: pytest.Mo
     draw_figure = conditional_path.draw
     monkeypatch.setattr(conditional_path, "draw", lambda found: shown.update(found) or draw_figure(found))
     DATA.save(tmp_path / "tokens")
-    make_path_figure(
-        image_config(tmp_path), "pixels", tokens=tmp_path / "tokens", tokenizer=None, output=tmp_path / "path.png"
+    conditional_path_stage(
+        Job(image_config(tmp_path), "pixels"), tokens=tmp_path / "tokens", tokenizer=None, output=tmp_path / "path.png"
     )
     assert list(shown) == ["mask (scheduler=cubic)", "metric (lp=2, a=1, c=3)"]  # swept runs have no further ones
     images = to_bytes(image_data().images["test"][:3], LEVELS).expand(-1, -1, -1, 3)

@@ -9,7 +9,8 @@ import pytest
 
 from pipeline.config.loading import load_config
 from pipeline.config.problems import ConfigError
-from pipeline.report.tables import make_table
+from pipeline.stages.job import Job
+from pipeline.stages.table import table as table_stage
 from pipeline.store.paper import rows_of_paper
 
 LABEL = "tab:material_generation"
@@ -30,11 +31,10 @@ def table(tiny_file: Callable[..., Path], tmp_path: Path) -> tuple[list[dict[str
     metrics = {"stability_rate": 3.02, "stability_rate_low": 1.0, "stability_rate_high": 5.55}
     score = {"conditions": {"run": "mask_ko", "n": 5, "NFE": 9}, "metrics": metrics}
     (tmp_path / "score.json").write_text(json.dumps(score))
-    make_table(
-        config,
-        "checkerboard",
+    table_stage(
+        Job(config, "checkerboard"),
         scores=[tmp_path / "score.json"],
-        table=tmp_path / "table.csv",
+        csv=tmp_path / "table.csv",
         markdown=tmp_path / "table.md",
         numbers=tmp_path / "numbers.json",
     )

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from small_images import image_config
 
-from pipeline.images.sweeps import lines_of, make_sweep_table, named, papers_lines, pivot, points_of
+from pipeline.images.sweeps import lines_of, named, papers_lines, pivot, points_of
+from pipeline.stages.job import Job
+from pipeline.stages.sweeps import sweeps as sweeps_stage
 from pipeline.store.paper import rows_of_paper
 
 DISTANCE = "frechet_distance"
@@ -94,7 +96,7 @@ def table(tmp_path: Path) -> Callable[..., tuple[list[dict[str, str]], str]]:
         for file, found in zip(files, scores, strict=True):
             file.write_text(json.dumps(found))
         output = {name: tmp_path / f"sweeps.{name}" for name in ("table", "markdown", "numbers")}
-        make_sweep_table(image_config(tmp_path), experiment, scores=files, **output)
+        sweeps_stage(Job(image_config(tmp_path), experiment), scores=files, **output)
         with output["table"].open() as stream:
             return list(csv.DictReader(stream)), output["markdown"].read_text()
 

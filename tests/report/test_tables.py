@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.config.loading import load_config
-from pipeline.report.tables import make_table
+from pipeline.stages.job import Job
+from pipeline.stages.table import table as table_stage
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def table(tiny_file: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple
             "markdown": tmp_path / "table.md",
             "numbers": tmp_path / "numbers.json",
         }
-        make_table(load_config(tiny_file()), "checkerboard", scores=files, **output)
+        table_stage(Job(load_config(tiny_file()), "checkerboard"), scores=files, **output)
         with output["table"].open() as stream:
             return list(csv.DictReader(stream)), output["markdown"].read_text()
 

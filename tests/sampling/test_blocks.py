@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 import torch
+from pipeline.sampling.generate import gather_shards, sample_run
 
 from pipeline.config import Config
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.errors import KinoflowError
 from pipeline.networks.saved import Description, new_network, save_network
 from pipeline.sampling.blocks import FrameRecorder, blocks_of, draw_tokens
-from pipeline.sampling.generate import gather_shards, sample_run
-from pipeline.sampling.references import draw_reference
 from pipeline.sampling.samples import SampleSet
+from pipeline.stages.job import Job
+from pipeline.stages.prepare import prepare as prepare_stage
+from pipeline.stages.reference import reference as reference_stage
 from pipeline.store.provenance import sidecar_of
-from pipeline.tokens.prepare import prepare_data
 from pipeline.tokens.token_data import TokenData
 
 Configured = Callable[..., Config]
@@ -29,7 +30,7 @@ def configured(tiny_file: Callable[..., Path]) -> Configured:
 
 @pytest.fixture
 def tokens(configured: Configured, tmp_path: Path) -> Path:
-    prepare_data(configured(), "checkerboard", tmp_path / "tokens")
+    prepare_stage(Job(configured(), "checkerboard"), output=tmp_path / "tokens")
     return tmp_path / "tokens"
 
 
@@ -139,7 +140,7 @@ def test_a_frame_is_the_first_state_at_or_after_its_time() -> None:
 
 
 def test_the_ceiling_is_held_out_data(configured: Configured, tokens: Path, tmp_path: Path) -> None:
-    draw_reference(configured(), "checkerboard", "data", tokens=tokens, output=tmp_path / "reference")
+    reference_stage(Job(configured(), "checkerboard"), reference="data", tokens=tokens, output=tmp_path / "reference")
     samples = SampleSet.load(tmp_path / "reference")
     assert torch.equal(samples.tokens, TokenData.load(tokens).test[:110].long())
     assert samples.conditions == {"run": "data", "n": 110, "seed": 0}
@@ -149,7 +150,7 @@ def test_the_ceiling_has_all_test_data_if_there_are_fewer_than_samples(
     configured: Configured, tokens: Path, tmp_path: Path
 ) -> None:
     config = configured("experiments.checkerboard.sampling.count=5000")
-    draw_reference(config, "checkerboard", "data", tokens=tokens, output=tmp_path / "reference")
+    reference_stage(Job(config, "checkerboard"), reference="data", tokens=tokens, output=tmp_path / "reference")
     assert SampleSet.load(tmp_path / "reference").conditions["n"] == 120
 
 
@@ -157,7 +158,7 @@ def test_the_null_has_the_columns_of_the_data_without_their_dependence(
     configured: Configured, tokens: Path, tmp_path: Path
 ) -> None:
     config = configured("experiments.checkerboard.sampling.count=5000")
-    draw_reference(config, "checkerboard", "independent", tokens=tokens, output=tmp_path / "reference")
+    reference_stage(Job(config, "checkerboard"), reference="independent", tokens=tokens, output=tmp_path / "reference")
     drawn, train = SampleSet.load(tmp_path / "reference").tokens, TokenData.load(tokens).train.long()
     for place in range(2):
         shares = [group[:, place].bincount(minlength=8) / len(group) for group in (drawn, train)]

@@ -17,9 +17,10 @@ from pipeline.config.loading import load_config, merge
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.generation import generate_crystals
 from pipeline.errors import KinoflowError
+from pipeline.stages.job import Job, RunJob
+from pipeline.stages.prepare import prepare as prepare_stage
+from pipeline.stages.train import train as train_stage
 from pipeline.store.parquet import read_table
-from pipeline.tokens.prepare import prepare_data
-from pipeline.training.train import train_run
 
 Generate = Callable[..., pd.DataFrame]
 
@@ -34,7 +35,7 @@ class Place:
     def weights(self, run: str) -> Path:
         files = {name: self.folder / f"{run}-{name}" for name in ("checkpoints", "weights", "metrics", "history")}
         if not files["weights"].exists():
-            train_run(self.config, "materials", run, tokens=self.folder / "tokens", gpus=0, **files)
+            train_stage(RunJob(self.config, "materials", run), tokens=self.folder / "tokens", gpus=0, **files)
         return files["weights"]
 
 
@@ -47,7 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     materials = merge(TINY_MATERIALS, {"data": data, "training": {"steps": 60}, "runs": masked})
     (folder / "salts.yaml").write_text(yaml.safe_dump(TINY | {"experiments": {"materials": materials}}))
     config = load_config(folder / "salts.yaml")
-    prepare_data(config, "materials", folder / "tokens")
+    prepare_stage(Job(config, "materials"), output=folder / "tokens")
     return Place(folder, config)
 
 

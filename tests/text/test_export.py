@@ -7,9 +7,9 @@ import torch
 
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.sampling.samples import SampleSet
+from pipeline.stages.texts import texts as texts_stage
 from pipeline.store.provenance import file_hash, sidecar_of
 from pipeline.text.byte_pairs import single_bytes
-from pipeline.text.export import export_texts
 from pipeline.tokens.token_data import TokenData
 
 
@@ -22,7 +22,7 @@ def test_samples_that_came_without_their_provenance_can_be_read_and_are_named_as
     TokenData(words, words, words, vocabulary, {"name": "text"}, tokenizer=tokenizer.json).save(paths["tokens"])
     SampleSet(words, {"run": "ar", "n": 1, "seed": 5}).save(paths["samples"])
     assert not sidecar_of(paths["samples"]).exists()
-    export_texts(**paths)
+    texts_stage(**paths)
     assert "ar, sample 0" in paths["text"].read_text()
     for artefact in (paths["text"], paths["lines"]):
         record = json.loads(sidecar_of(artefact).read_text())

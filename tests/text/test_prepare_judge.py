@@ -10,8 +10,9 @@ from tiny_language_model import save_language_model
 from pipeline.config import Config
 from pipeline.config.loading import merge
 from pipeline.errors import KinoflowError
+from pipeline.stages.job import Job
+from pipeline.stages.judge import judge as judge_stage
 from pipeline.store.provenance import file_hash
-from pipeline.text.judge import prepare_judge
 
 EXPERIMENT: dict[str, Any] = {
     "data": {"name": "text", "corpus": "sotu", "tokenizer": "bytes"},
@@ -32,7 +33,7 @@ def config(judge: Any, cache: Path = Path("none")) -> Config:
 def test_a_judge_that_can_be_had_is_written_down_with_its_files(tmp_path: Path) -> None:
     model = save_language_model(tmp_path / "tiny")
     output = tmp_path / "judge.json"
-    prepare_judge(config({"name": "transformers", "model": str(model), "window": 16}), "speech", output)
+    judge_stage(Job(config({"name": "transformers", "model": str(model), "window": 16}), "speech"), output=output)
     record = json.loads(output.read_text())
     assert (record["judge"], record["revision"]) == ("tiny", None)
     assert record["files"]["model.safetensors"] == file_hash(model / "model.safetensors")
@@ -40,16 +41,16 @@ def test_a_judge_that_can_be_had_is_written_down_with_its_files(tmp_path: Path) 
 
 def test_a_judge_that_cannot_be_had_leaves_no_record(tmp_path: Path) -> None:
     with pytest.raises(KinoflowError, match="smollm2"):
-        prepare_judge(config("smollm2", tmp_path), "speech", tmp_path / "judge.json")
+        judge_stage(Job(config("smollm2", tmp_path), "speech"), output=tmp_path / "judge.json")
     assert not (tmp_path / "judge.json").exists()
 
 
 def test_a_run_that_judges_is_yet_to_be_trained(tmp_path: Path) -> None:
-    prepare_judge(config({"name": "run", "run": "ar"}), "speech", tmp_path / "judge.json")
+    judge_stage(Job(config({"name": "run", "run": "ar"}), "speech"), output=tmp_path / "judge.json")
     assert json.loads((tmp_path / "judge.json").read_text())["judge"] == "run ar"
 
 
 def test_an_experiment_whose_samples_are_not_judged_has_no_judge_to_prepare(tmp_path: Path) -> None:
     tree = {"scale": "tiny", "experiments": {"speech": EXPERIMENT | {"scoring": {}}}}
     with pytest.raises(KinoflowError, match=r"experiments\.speech\.scoring: has no generative_perplexity"):
-        prepare_judge(Config.model_validate_json(json.dumps(tree)), "speech", tmp_path / "judge.json")
+        judge_stage(Job(Config.model_validate_json(json.dumps(tree)), "speech"), output=tmp_path / "judge.json")

@@ -7,17 +7,19 @@ from pathlib import Path
 import pandas
 import pytest
 import torch
+from pipeline.training.train import fingerprint_of
 
 from pipeline.config import Config, PathChoice
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.errors import KinoflowError
 from pipeline.networks.saved import Description, load_network, path_for
+from pipeline.stages.job import Job, RunJob
+from pipeline.stages.prepare import prepare as prepare_stage
+from pipeline.stages.train import train as train_stage
 from pipeline.store.provenance import sidecar_of
 from pipeline.store.seeds import derive_seed
-from pipeline.tokens.prepare import prepare_data
 from pipeline.tokens.token_data import TokenData
 from pipeline.training import loop
-from pipeline.training.train import fingerprint_of, train_run
 
 
 @pytest.fixture
@@ -27,13 +29,13 @@ def config(tiny_file: Callable[..., Path]) -> Config:
 
 @pytest.fixture
 def tokens(config: Config, tmp_path: Path) -> Path:
-    prepare_data(config, "checkerboard", tmp_path / "tokens")
+    prepare_stage(Job(config, "checkerboard"), output=tmp_path / "tokens")
     return tmp_path / "tokens"
 
 
 def train(config: Config, tokens: Path, folder: Path, gpus: int = 0) -> None:
     files = {name: folder / name for name in ("checkpoints", "weights", "metrics", "history", "events")}
-    train_run(config, "checkerboard", "metric", tokens=tokens, gpus=gpus, **files)
+    train_stage(RunJob(config, "checkerboard", "metric"), tokens=tokens, gpus=gpus, **files)
 
 
 def test_weights_of_another_run_are_refused(config: Config, tokens: Path, tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ from torch.testing import assert_close
 
 from pipeline.config.loading import load_config
 from pipeline.errors import KinoflowError
-from pipeline.tokens.prepare import prepare_data
+from pipeline.stages.job import Job
+from pipeline.stages.prepare import prepare as prepare_stage
 from pipeline.training.errors import Interrupted, TrainingError
 from pipeline.training.processes import launch_command, start_processes
 
@@ -99,7 +100,7 @@ class Command:
 
 def commands(config: Path, folder: Path) -> tuple[Command, Command]:
     """Return the command with the same data and files of its own, twice."""
-    prepare_data(load_config(config), "checkerboard", folder / "tokens")
+    prepare_stage(Job(load_config(config), "checkerboard"), output=folder / "tokens")
     return Command(config, folder / "one"), Command(config, folder / "two")
 
 
