@@ -3,6 +3,7 @@ import os
 import re
 import shlex
 import sys
+from functools import cache
 
 sys.path.insert(0, workflow.basedir)
 
@@ -149,17 +150,22 @@ def job_of(wildcards):
     return Job(CONFIG, wildcards.experiment, wildcards.get("name", ""))
 
 
-def declared(name, **further):
+def declared(name):
     """Return the parameters of a rule: the configuration's file, and what its jobs depend on besides their inputs."""
-    stage = STAGES[name]
 
     def settings(wildcards):
-        return stage.settings_text(job_of(wildcards))
+        return settings_and_code(name, wildcards.experiment, wildcards.get("name", ""))[0]
 
     def code(wildcards):
-        return f"code of {name}: {stage.code(job_of(wildcards))}"
+        return settings_and_code(name, wildcards.experiment, wildcards.get("name", ""))[1]
 
-    return {"config": at(Place.CONFIG), "settings": settings, "code": code} | further
+    return {"config": at(Place.CONFIG), "settings": settings, "code": code}
+
+
+@cache  # Snakemake asks for all jobs that are ready each time it schedules one
+def settings_and_code(stage, experiment, name):
+    job = Job(CONFIG, experiment, name)
+    return STAGES[stage].settings_text(job), f"code of {stage}: {STAGES[stage].code(job)[:16]}"
 
 
 def files_of(name):

@@ -63,8 +63,19 @@ def claim_results():
         raise WorkflowError(str(error)) from None
 
 
+def look_only_when_a_job_ends():
+    """Let Snakemake schedule when a job has ended, not on a timer.
+
+    To limit how many jobs start in a second (--max-jobs-per-timespan), Snakemake 9 sets a timer of a second whenever it
+    has looked for jobs to start, and another one when that has rung: one more for every job that ends. Here a job takes
+    seconds at least, and no limit is needed.
+    """
+    workflow.scheduler.job_rate_limiter = None
+
+
 onstart:
     check_profile()
     check_what_is_planned()
     claim_results()
     write_config(Path(at(Place.CONFIG)), CONFIG)
+    look_only_when_a_job_ends()
