@@ -13,7 +13,7 @@ from project import ROOT, Project
 from tiny import TINY_MATERIALS
 
 from pipeline.config.loading import load_config
-from pipeline.inspect.preflight.needs import needs_of
+from pipeline.inspect.planned import needs_of
 
 CLAIM = 'claim(Path("results/tiny"), Path("results/tiny/logs/run.lock"))'
 
