@@ -43,7 +43,6 @@ RESULTS = f"{CONFIG.results}/{CONFIG.scale}"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
 CRYSTALS = [name for name, experiment in CONFIG.experiments.items() if experiment.crystals]
-TEXTS = [name for name, job in EXPERIMENTS.items() if job.is_text]
 IMAGES = [name for name, job in EXPERIMENTS.items() if job.is_images]
 CODES = [name for name, experiment in CONFIG.experiments.items() if experiment.tokenizer]
 RUNS = sorted({run for experiment in CONFIG.experiments.values() for run in experiment.runs})
@@ -75,6 +74,17 @@ def at(place, ending="", **names):
 def table_at(place):
     """Return the three files of a table."""
     return {"markdown": at(place, ".md"), "numbers": at(place, ".json")}
+
+
+TARGETS = []  # what `snakemake` makes if nothing is named
+
+
+def want(stage, place, *endings):
+    """Let a run make the results of all jobs of a stage."""
+    jobs = [job for experiment in EXPERIMENTS.values() for job, _ in STAGES[stage].jobs(experiment)]
+    for job in jobs:
+        names = {"experiment": job.experiment, "name": job.name}
+        TARGETS.extend(at(place, ending, **names) for ending in endings or ("",))
 
 
 def rows_at(place, ending="", among=None):
