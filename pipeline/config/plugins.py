@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from pipeline.config.choices import Choice
-from pipeline.config.contract import PACKAGE, C, Contract, view
+from pipeline.config.contract import PACKAGE, C, view
 from pipeline.config.contracts import (
     CorpusPlugin,
     DataSetPlugin,
@@ -116,18 +116,3 @@ JUDGES = Plugins("judge", "judges", JudgePlugin)
 FEATURES = Plugins("features", "features", FeaturesPlugin)
 METRICS = Plugins("metric", "metrics", MetricPlugin)
 FIGURES = Plugins("figure", "figures", FigurePlugin)
-
-
-def files_needed(plugin: Contract, options: Any) -> list[str]:
-    """Return the names in the catalogue of the files that a plugin needs."""
-    return list(plugin.files(options))
-
-
-def inputs_needed(plugin: Contract, options: Any) -> list[Path]:
-    """Return the files and folders of the user that a plugin reads; one that is missing is among them."""
-    return list(plugin.inputs(options))
-
-
-def hub_needed(plugin: Contract, options: Any) -> list[str]:
-    """Return the names of what a plugin reads from the Hugging Face Hub, not from a directory."""
-    return list(plugin.hub_names(options))
