@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.declaration import Input, Output, Plot, stage
 from pipeline.stages.decode import of_crystals
 from pipeline.stages.job import Job
 
@@ -15,7 +15,13 @@ def settings(job: Job) -> dict[str, Any]:
     }
 
 
-@stage(settings=settings, resources="crystals.resources", workers="crystals.workers", when=of_crystals)
+def plot(job: Job) -> Plot:
+    """Return the errors, a bar a comparison."""
+    title = f"{job.experiment}: mean absolute error in eV/atom"
+    return Plot("mean_absolute_error", "compared", title, "bar_horizontal")
+
+
+@stage(settings=settings, resources="crystals.resources", workers="crystals.workers", when=of_crystals, plot=plot)
 def calibrate(job: Job, *, rows: Input, hull: Input, csv: Output, markdown: Output, numbers: Output) -> None:
     """Compare CHGNet and the hull with the data set's own energies.
 

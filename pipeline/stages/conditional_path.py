@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, OptionalInput, Output, stage
+from pipeline.stages.declaration import Input, OptionalInput, Output, Plot, stage
 from pipeline.stages.job import Job
 from pipeline.store.code import modules_named
 
@@ -18,6 +18,7 @@ def settings(job: Job) -> dict[str, Any]:
     settings=settings,
     chosen=lambda job: modules_named(*(run.path for run in job.block.runs.values())),
     when=lambda job: job.is_images,
+    plot=lambda job: Plot(),
 )
 def conditional_path(job: Job, *, tokens: Input, output: Output, tokenizer: OptionalInput = None) -> None:
     """Draw images on their way along the paths of an experiment.

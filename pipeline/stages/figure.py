@@ -4,7 +4,7 @@ from typing import Any
 
 from pipeline.config.plugins import FIGURES
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, Inputs, OptionalInputs, Output, stage
+from pipeline.stages.declaration import Input, Inputs, OptionalInputs, Output, Plot, stage
 from pipeline.stages.job import Job
 
 
@@ -18,6 +18,7 @@ def settings(job: Job) -> dict[str, Any]:
     settings=settings,
     chosen=lambda job: [FIGURES.module(job.block.figure.name)],
     when=lambda job: job.block.figure is not None,
+    plot=lambda job: Plot(),
 )
 def figure(
     job: Job,

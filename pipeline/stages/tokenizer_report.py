@@ -1,13 +1,25 @@
 """Images, codes and tokenizer to a table of how good the tokenizer is."""
 
 from pipeline.stages.chosen import metric_modules, metric_needs
-from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
+from pipeline.stages.declaration import Count, Input, OptionalInput, Output, Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.score import settings
 from pipeline.stages.train_tokenizer import of_codes
 
 
-@stage(settings=settings, chosen=metric_modules, needs=metric_needs, resources="scoring_resources", when=of_codes)
+def plot(job: Job) -> Plot:
+    """Return how far the rebuilt images are from the originals."""
+    return Plot("rfid", "run", f"{job.experiment}: Fréchet distance of rebuilt images", "bar_horizontal")
+
+
+@stage(
+    settings=settings,
+    chosen=metric_modules,
+    needs=metric_needs,
+    resources="scoring_resources",
+    when=of_codes,
+    plot=plot,
+)
 def tokenizer_report(
     job: Job,
     *,

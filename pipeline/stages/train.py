@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.stages.chosen import network_modules
-from pipeline.stages.declaration import Count, Input, Output, Positive, stage
+from pipeline.stages.declaration import LOSSES, Count, Input, Output, Positive, stage
 from pipeline.stages.job import Job, RunJob
 
 KEPT = {"seed", "path", "loss", "model", "training"}
@@ -22,6 +22,7 @@ def settings(job: Job) -> dict[str, Any]:
     resources="runs.{name}.training.resources",
     each=Job.runs,
     when=lambda job: not job.run.weights,
+    plot=lambda job: LOSSES,
 )
 def train(
     job: RunJob,

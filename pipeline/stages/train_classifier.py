@@ -5,7 +5,7 @@ from typing import Any
 
 from pipeline.errors import KinoflowError
 from pipeline.stages.chosen import trains_classifier
-from pipeline.stages.declaration import Count, Input, Output, stage
+from pipeline.stages.declaration import LOSSES, Count, Input, Output, stage
 from pipeline.stages.job import Job
 
 METRIC = "frechet_distance"
@@ -26,6 +26,7 @@ def settings(job: Job) -> dict[str, Any]:
     settings=settings,
     resources="scoring_resources",
     when=lambda job: job.is_images and trains_classifier(job),
+    plot=lambda job: LOSSES,
 )
 def train_classifier(
     job: Job,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.declaration import Count, Input, Need, Output, Positive, stage
+from pipeline.stages.declaration import LOSSES, Count, Input, Need, Output, Positive, stage
 from pipeline.stages.job import Job
 
 
@@ -27,7 +27,13 @@ def of_codes(job: Job) -> bool:
     return job.block.tokenizer is not None
 
 
-@stage(settings=settings, needs=needs, resources="tokenizer.training.resources", when=of_codes)
+@stage(
+    settings=settings,
+    needs=needs,
+    resources="tokenizer.training.resources",
+    when=of_codes,
+    plot=lambda job: LOSSES,
+)
 def train_tokenizer(
     job: Job,
     *,
