@@ -8,6 +8,7 @@ class Place(StrEnum):
     """A result's file, by the names of its experiment and of its run or reference."""
 
     CONFIG = "config.yaml"
+    JOBS = "jobs.json"
     RUN_LOCK = "logs/run.lock"
 
     TOKENS = "tokens/{experiment}.safetensors"
