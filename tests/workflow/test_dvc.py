@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -146,16 +147,20 @@ def test_results_are_either_in_git_or_in_the_cache_of_dvc(seeded: Project, stage
     assert {out.def_path for out in outs if out.use_cache} == set(ignored)
 
 
-@pytest.mark.parametrize("scale, stage", [("small", "train_text@mask_ko"), ("paper", "score_pixels_references@data")])
+@pytest.mark.parametrize(
+    "scale, stage, read",
+    [("small", "prepare_images_latents", "data/cache"), ("paper", "prepare_images_latents", "data/imagenet")],
+)
 def test_there_are_stages_for_larger_scales_without_their_data(
-    tmp_path_factory: pytest.TempPathFactory, scale: str, stage: str
+    tmp_path: Path, scale: str, stage: str, read: str
 ) -> None:
-    project = Project.copy_to(tmp_path_factory.mktemp(scale))
+    project = Project.copy_to(tmp_path)
     run(project, *PIPELINE, "dvc", "--config", f"config/{scale}.yaml", "--output", "dvc.yaml")
     run(project, "git", "init", "--quiet")
     found = {one.name: one for one in Repo(str(project.folder)).index.stages}
     assert len(found) > 200
     assert f" --config scale={scale} --cores all " in found[stage].cmd
+    assert all(within(path, [read]) for path in files_read_by(found[stage]))
     assert {dep.def_path for dep in found["jobs"].deps} == {"pipeline", f"config/{scale}.yaml"}
 
 

@@ -18,8 +18,8 @@ HEADER = """\
 # the configuration, and a hash of their code. DVC removes outs before a stage runs, but not the shards of a stage that
 # was stopped: so Snakemake, too, looks at the parameters of its jobs. The profile (cores or cluster) comes from
 # SNAKEMAKE_PROFILE, not from here: where a stage runs is no change of it.
-# `${{key}}` is a run or reference, `${{item}}` the run whose weights it has, `${{of}}` an experiment. `&train` names
-# what a stage says, and `<<: *train` takes it over.
+# `${{key}}` is a run or reference, `${{item}}` the run whose weights it has, `${{of}}` an experiment or a group of
+# fetched files. `&train` names what a stage says, and `<<: *train` takes it over.
 """
 CALL = "--cores all --rerun-incomplete --rerun-triggers mtime params --allowed-rules"
 
@@ -131,4 +131,4 @@ def _dumped(value: Any) -> str:
 
 def _apart(stages: str) -> str:
     """Return stages with an empty line between them."""
-    return re.sub(r"^(?=  \w+:)", "\n", stages.removeprefix("stages:\n"), flags=re.MULTILINE)
+    return re.sub(r"^(?=  \S)", "\n", stages.removeprefix("stages:\n"), flags=re.MULTILINE)
