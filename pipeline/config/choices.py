@@ -13,6 +13,7 @@ import torch
 from pydantic import BaseModel, create_model
 
 from pipeline.config import Strict
+from pipeline.config.contracts import JudgedMetricPlugin
 from pipeline.config.image_choices import problems_of_images
 from pipeline.config.plugins import DATASETS, FIGURES, METRICS, MODELS, Plugins
 from pipeline.config.problems import Problem, problems_of
@@ -28,7 +29,7 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.store.paper import paper_tables
 
 Key = tuple[str, ...]
-Source = Plugins | Registry[Any]
+Source = Plugins[Any] | Registry[Any]
 _PLAIN = (int, float, str, bool, type(None), Any)
 _LARGE = 2048  # tokens; a trial with a larger vocabulary would take too long
 
@@ -98,7 +99,8 @@ def _tokens(data: Any) -> Tokens:
         data_set, chosen = DATASETS.load(name), DATASETS.options(name, options)
         vocabulary: Vocabulary = data_set.vocabulary(chosen)
         if vocabulary.size <= _LARGE or vocabulary.kinds > 1:
-            known = {"distances": data_set.distances(chosen)} if hasattr(data_set, "distances") else {}
+            distances = data_set.distances(chosen)
+            known = {} if distances is None else {"distances": distances}
             return Tokens(vocabulary, known | {"counts": _unequal(vocabulary.size)})
     return Tokens(Vocabulary.single(4, specials=1), {"counts": _unequal(5)})
 
@@ -125,7 +127,7 @@ def _check_run(run: dict[str, Any], tokens: Tokens, at: Key) -> list[Problem]:
 def _check_crystals(experiment: dict[str, Any], at: Key) -> list[Problem]:
     """Return a problem if an experiment on crystals has no block for them, or another one has."""
     name, _ = _choice(experiment.get("data"))
-    expected = name is not None and getattr(DATASETS.load(name), "CRYSTALS", False)
+    expected = name is not None and DATASETS.load(name).CRYSTALS
     if expected == (experiment.get("crystals") is not None):
         return []
     missing = f"required key is missing: the data set {name!r} is one of crystals; {{}} takes the defaults"
@@ -135,15 +137,16 @@ def _check_crystals(experiment: dict[str, Any], at: Key) -> list[Problem]:
 
 def _check_judge(metric: str, options: dict[str, Any], experiment: dict[str, Any], at: Key) -> list[Problem]:
     """Return a problem if a metric needs the network of a run that is not autoregressive, or not there."""
-    if metric not in METRICS.names() or not hasattr(METRICS.load(metric), "run_of"):
+    plugin = METRICS.load(metric) if metric in METRICS.names() else None
+    if not isinstance(plugin, JudgedMetricPlugin):
         return []
     data, _ = _choice(experiment.get("data"))
-    if data in DATASETS.names() and not getattr(DATASETS.load(str(data)), "TEXT", False):
+    if data in DATASETS.names() and not DATASETS.load(str(data)).TEXT:
         return [Problem(at, None, f"the data set {data!r} is not one of text, which a judge could read; remove it")]
     valid, problems = problems_of(options_model(METRICS, metric), options, at)
     if valid is None or problems:
         return []
-    run, runs = METRICS.load(metric).run_of(valid), dict(_mappings(experiment.get("runs")))
+    run, runs = plugin.run_of(valid), dict(_mappings(experiment.get("runs")))
     able = [name for name, block in runs.items() if block.get("path", ...) is None and not block.get("weights")]
     if run is None or run in able:
         return []
@@ -155,7 +158,7 @@ def _check_order(run: dict[str, Any], at: Key) -> list[Problem]:
     name, _ = _choice(run.get("model"))
     if name is None or "path" not in run:
         return []
-    autoregressive = getattr(MODELS.load(name), "AUTOREGRESSIVE", False)
+    autoregressive = MODELS.load(name).AUTOREGRESSIVE
     if autoregressive == (run["path"] is None):
         return []
     what = "is autoregressive: set path: null" if autoregressive else "is not autoregressive: give the run a path"

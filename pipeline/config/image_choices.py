@@ -1,6 +1,5 @@
 """Checks of what a configuration chooses for images: tokenizers, networks, guidance, sweeps and searches."""
 
-import inspect
 from typing import Any
 
 from pipeline.config.plugins import DATASETS, METRICS, MODELS
@@ -18,8 +17,8 @@ def problems_of_images(experiment: dict[str, Any], at: Key) -> list[Problem]:
         return []
     module, runs = DATASETS.load(str(data)), experiment.get("runs")
     runs = runs if isinstance(runs, dict) else {}
-    problems = _check_tokenizer(experiment, bool(getattr(module, "CODES", False)), at)
-    images = bool(getattr(module, "IMAGES", False))
+    problems = _check_tokenizer(experiment, module.CODES, at)
+    images = module.IMAGES
     scoring = experiment.get("scoring")
     if not images and isinstance(scoring, dict) and METRIC in scoring:
         problems.append(
@@ -45,7 +44,7 @@ def _check_network(run: dict[str, Any], images: bool, data: str, at: Key) -> lis
     if name not in MODELS.names() or not isinstance(model, dict):
         return []
     module = MODELS.load(str(name))
-    if "grid" in inspect.signature(module.build).parameters and not images:
+    if module.takes("grid") and not images:
         return [
             Problem((*at, "model", "name"), name, f"a network for images, but the data are {data!r}; choose another")
         ]

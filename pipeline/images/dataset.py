@@ -38,4 +38,4 @@ def inputs(options: ImageOptions) -> list[Path]:
 
 def modules(options: ImageOptions) -> list[str]:
     """Return the module of the set of images, which is loaded by name."""
-    return [image_source(options).module_name]
+    return image_source(options).modules

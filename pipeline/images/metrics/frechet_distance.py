@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, field_validator
 
 from pipeline.config import Fetching, NameAlone, Strict
-from pipeline.config.plugins import FEATURES
 from pipeline.errors import KinoflowError
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.store.seeds import derive_seed
@@ -110,7 +109,7 @@ def classifier_of(options: Options) -> bool:
 
 def modules(options: Options) -> list[str]:
     """Return the module of the features, which is loaded by name."""
-    return [FEATURES.module(options.features.name)]
+    return ChosenFeatures.of(options.features).modules
 
 
 def _pictures(subject: Subject) -> Tensor:

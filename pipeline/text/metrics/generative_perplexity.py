@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from pipeline.config import Fetching, NameAlone, Strict
-from pipeline.config.plugins import JUDGES
 from pipeline.store.seeds import derive_seed
 from pipeline.text.judge import ChosenJudge, JudgeChoice
 
@@ -101,8 +100,7 @@ def inputs(options: Options) -> list[Path]:
 
 def hub_names(options: Options) -> list[str]:
     """Return what the judge is called on the model hub, if it is read from there."""
-    name = ChosenJudge.of(options.judge).hub_name
-    return [] if name is None else [name]
+    return ChosenJudge.of(options.judge).hub_names
 
 
 def run_of(options: Options) -> str | None:
@@ -112,4 +110,4 @@ def run_of(options: Options) -> str | None:
 
 def modules(options: Options) -> list[str]:
     """Return the module of the judge, which is loaded by name."""
-    return [JUDGES.module(options.judge.name)]
+    return ChosenJudge.of(options.judge).modules
