@@ -1,29 +1,21 @@
 """The configuration: one frozen, typed tree; every key that is unknown, of a wrong type or impossible is an error.
 
 What the parts called "choice" take besides their name is declared where they are implemented (a path, a model, a data
-set, ...); :mod:`pipeline.config.choices` checks them. This module imports no torch, so that it loads at once.
+set, ...). This module imports no torch, so that it loads at once.
 """
 
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from pipeline.config.base import (
-    REFERENCES,
-    DataChoice,
-    ExperimentName,
-    FigureChoice,
-    Limits,
-    ModelChoice,
-    Name,
-    NameAlone,
-    Resources,
-    RunName,
-    Strict,
-)
+from pipeline.config.base import REFERENCES, ExperimentName, Limits, Name, Resources, RunName, Strict
+from pipeline.config.choices import DataChoice, FigureChoice, ModelChoice, NameAlone, are_checked
 from pipeline.config.modalities import Crystals, Tokenizer
+from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
+from pipeline.errors import did_you_mean
+from pipeline.store.paper import paper_tables
 
 
 def _sha256(digits: str) -> str:
@@ -64,6 +56,22 @@ class Experiment(Strict):
     paper: str | None = Field(None, description="label of the paper's table whose rows stand beside ours; null: none")
     crystals: Crystals | None = Field(None, description="relaxation and stability of crystals; null: no crystals")
     runs: dict[RunName, Run] = Field(min_length=1, description="the runs by name")
+
+    @field_validator("scoring")
+    @classmethod
+    def _known_metrics(cls, scoring: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
+        if are_checked(info):
+            from pipeline.config.sources import problems_of_metrics
+
+            refuse(problems_of_metrics(scoring))
+        return scoring
+
+    @field_validator("paper")
+    @classmethod
+    def _known_table(cls, label: str | None, info: ValidationInfo) -> str | None:
+        if label is not None and are_checked(info) and label not in paper_tables():
+            refuse([Problem((), label, f"unknown table; {did_you_mean(label, paper_tables())}")])
+        return label
 
     @model_validator(mode="after")
     def _trained_as_the_run_with_the_weights(self) -> "Experiment":

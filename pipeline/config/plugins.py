@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from pipeline.config.base import Choice
+from pipeline.config.choices import Choice
 from pipeline.config.contract import PACKAGE, C, Contract, view
 from pipeline.config.contracts import (
     CorpusPlugin,
@@ -77,10 +77,12 @@ class Plugins(Generic[C]):
 
     def module(self, name: str) -> str:
         """Return the dotted name of a plugin's module."""
-        modules = self._modules()
-        if name not in modules:
-            raise ChoiceError(f"unknown {self.noun} {name!r}; {did_you_mean(name, sorted(modules))}")
-        return modules[name]
+        if name not in self:
+            raise ChoiceError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
+        return self._modules(name)[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name.isidentifier() and name in self._modules(name)
 
     def load(self, name: str) -> C:
         """Return a plugin."""
@@ -98,10 +100,10 @@ class Plugins(Generic[C]):
             raise ChoiceError("; ".join(map(str, problems)))
         return Chosen(choice.name, plugin, options, self.module(choice.name))
 
-    def _modules(self) -> dict[str, str]:
+    def _modules(self, pattern: str = "*") -> dict[str, str]:
         return {
             file.stem: f"{PACKAGE.name}.{file.parents[1].name}.{self.folder}.{file.stem}"
-            for file in PACKAGE.glob(f"*/{self.folder}/*.py")
+            for file in PACKAGE.glob(f"*/{self.folder}/{pattern}.py")
             if _DECLARES_OPTIONS.search(file.read_text("utf-8"))
         }
 

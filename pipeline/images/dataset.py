@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pipeline.config import NameAlone, Strict
 from pipeline.images.source import ImageChoice, ImageSource
@@ -13,12 +13,6 @@ class ImageOptions(Strict):
     """Which images."""
 
     images: Annotated[ImageChoice, NameAlone] = Field(description="set of images, and its options")
-
-    @field_validator("images")
-    @classmethod
-    def _known_images(cls, choice: ImageChoice) -> ImageChoice:
-        ImageSource.of(choice)
-        return choice
 
 
 def image_source(options: ImageOptions) -> ImageSource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pipeline.config import Choice, Config
+from pipeline.config import Config, NestedChoice
 from pipeline.config.contracts import FeaturesPlugin
 from pipeline.config.plugins import FEATURES, METRICS, Chosen
 from pipeline.errors import KinoflowError
@@ -18,8 +18,10 @@ if TYPE_CHECKING:  # names of types; what is computed with is imported where it 
 METRIC = "frechet_distance"
 
 
-class FeatureChoice(Choice):
+class FeatureChoice(NestedChoice):
     """Features of images: a file in `pipeline/images/features`."""
+
+    SOURCE = "pipeline.config.plugins.FEATURES"
 
 
 class ChosenFeatures(Chosen[FeaturesPlugin]):

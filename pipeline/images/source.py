@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import Self
 
-from pipeline.config import Choice
+from pipeline.config import NestedChoice
 from pipeline.config.contracts import ImageSetPlugin
 from pipeline.config.plugins import IMAGE_SETS, Chosen
 from pipeline.images.imagedata import ImageData
 
 
-class ImageChoice(Choice):
+class ImageChoice(NestedChoice):
     """A set of images: a file in `pipeline/images/sources`."""
+
+    SOURCE = "pipeline.config.plugins.IMAGE_SETS"
 
 
 class ImageSource(Chosen[ImageSetPlugin]):

@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
-from pipeline.config import Choice
+from pipeline.config import NestedChoice
 from pipeline.config.contracts import CorpusPlugin
 from pipeline.config.plugins import CORPORA, Chosen
 from pipeline.text.document import Document
 from pipeline.text.hub import HubOptions, hub_name
 
 
-class CorpusChoice(Choice):
+class CorpusChoice(NestedChoice):
     """A corpus: a file in `pipeline/text/corpora`."""
+
+    SOURCE = "pipeline.config.plugins.CORPORA"
 
 
 class Corpus(Chosen[CorpusPlugin]):

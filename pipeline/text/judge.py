@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from pipeline.config import Choice
+from pipeline.config import NestedChoice
 from pipeline.config.contracts import JudgePlugin
 from pipeline.config.plugins import JUDGES, Chosen
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:  # names of types; what is computed with is imported where it 
 METRIC = "generative_perplexity"
 
 
-class JudgeChoice(Choice):
+class JudgeChoice(NestedChoice):
     """A judge: a file in `pipeline/text/judges`."""
+
+    SOURCE = "pipeline.config.plugins.JUDGES"
 
 
 class ChosenJudge(Chosen[JudgePlugin]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pipeline.config import Fetching, NameAlone, Strict
 from pipeline.store.seeds import derive_seed
@@ -28,12 +28,6 @@ class Options(Strict):
         JudgeChoice(name="transformers"), description="language model that judges, and its options"
     )
     samples: int = Field(512, ge=1, description="samples that are judged, from the first on; all if there are fewer")
-
-    @field_validator("judge")
-    @classmethod
-    def _known_judge(cls, choice: JudgeChoice) -> JudgeChoice:
-        ChosenJudge.of(choice)
-        return choice
 
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
