@@ -4,15 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pipeline.config.choices import CHECKED
 from pipeline.config.expansion import added_runs, merge, problems_of_weights, with_complete_runs
 from pipeline.config.experiments import Config, Experiment
 from pipeline.config.problems import ConfigError, Problem, problems_of, without_repetitions
+from pipeline.config.resolved import read_resolved, write_config
 from pipeline.config.runs import Run
 from pipeline.config.yaml_text import parse_setting, read_yaml, with_numbers, with_types
-from pipeline.store.atomic import write_text
 
 __all__ = ["load_config", "merge", "parse_setting", "read_yaml", "with_numbers", "with_types", "write_config"]
 
@@ -21,7 +19,11 @@ def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choi
     """Return the configuration in `path` with `overrides` merged over it; raise a ConfigError that lists all problems.
 
     Without `choices` the names and options of paths, models, metrics, ... are not checked, which saves importing torch.
+    A file that `write_config` wrote was checked before, and is only read.
     """
+    overrides = list(overrides)
+    if not overrides and (resolved := read_resolved(path)):
+        return resolved
     raw = read_yaml(path)
     for override in overrides:
         raw = merge(raw, override)
@@ -35,13 +37,6 @@ def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choi
     if config is None or problems:
         raise ConfigError(str(path), problems)
     return config
-
-
-def write_config(path: Path, config: Config) -> None:
-    """Write a configuration with all its values; a file that holds them already is left alone."""
-    text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        write_text(path, text)
 
 
 def _problems_of_combinations(config: Config | None, expanded: dict[str, Any]) -> Iterator[Problem]:
