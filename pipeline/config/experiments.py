@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 
 from pipeline.config.base import REFERENCES, ExperimentName, Limits, Name, Resources, RunName, Strict
 from pipeline.config.choices import DataChoice, FigureChoice, ModelChoice, NameAlone, are_checked
+from pipeline.config.folders import Folder, check_folders
 from pipeline.config.modalities import Crystals, Tokenizer
 from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
@@ -95,11 +96,11 @@ class Experiment(Strict):
 class Fetching(Strict):
     """Where downloaded data come from and go to."""
 
-    cache: str = Field("data/cache", min_length=1, description="directory of verified files")
+    cache: Folder = Field("data/cache", description="directory of verified files")
     order: tuple[Source, ...] = Field(
         ("embedded", "package", "address", "mirror"), min_length=1, description="kinds of sources, tried in this order"
     )
-    mirror: str | None = Field(None, min_length=1, description="directory that holds copies; null: $KINOFLOW_MIRROR")
+    mirror: Folder | None = Field(None, description="directory that holds copies; null: $KINOFLOW_MIRROR")
     checksums: dict[str, Checksum] = Field(
         {}, description="SHA-256 by file, such as mp20/train.csv, for files of which the catalogue has none"
     )
@@ -110,7 +111,12 @@ class Config(Strict):
 
     scale: Name = Field(description="name of the scale; results go to <results>/<scale>")
     seed: int = Field(0, ge=0, description="seed of every run that has none of its own")
-    results: str = Field("results", min_length=1, description="directory of everything that is computed")
+    results: Folder = Field("results", description="directory of everything that is computed")
     data: Fetching = Field(Fetching(), description="where downloaded data come from and go to")
     limits: Limits = Field(Limits(), description="the most that a retry of a job asks of the machine")
     experiments: dict[ExperimentName, Experiment] = Field(min_length=1, description="the experiments by name")
+
+    @model_validator(mode="after")
+    def _default_folders_can_be_used(self) -> "Config":
+        check_folders({("results",): self.results, ("data", "cache"): self.data.cache})
+        return self
