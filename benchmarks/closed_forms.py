@@ -8,7 +8,7 @@ import torch
 from pipeline.flow.jumps import row_jump
 from pipeline.flow.marginal import marginal_rates
 from pipeline.flow.paths import build_path
-from pipeline.flow.velocities import kinetic_optimal
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
 

@@ -23,8 +23,8 @@ def test_training_depends_on_losses_and_the_chosen_path_but_not_on_the_sampler_a
 def test_paths_within_a_path_and_velocities_of_losses_are_chosen_too() -> None:
     paths = PathChoice(name="kindwise", paths=[{"name": "mask"}, {"name": "geodesic"}])
     loss = LossChoice(name="general_elbo", velocity="campbell")
-    modules = [f"pipeline.flow.{name}" for name in ("paths.geodesic", "paths.kindwise", "paths.mixture", "velocities")]
-    assert set(modules) <= set(modules_named(paths, loss))
+    named = ("paths.geodesic", "paths.kindwise", "paths.mixture", "velocities.campbell")
+    assert {f"pipeline.flow.{name}" for name in named} <= set(modules_named(paths, loss))
     assert "pipeline.flow.paths.metric" in modules_named(PathChoice(name="kindwise"))  # by its default
     assert "pipeline.flow.paths.metric" not in modules_named(PathChoice(name="mask", scheduler="linear"), loss)
     assert modules_named(None) == []

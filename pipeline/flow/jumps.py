@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import draw_by_totals
-from pipeline.flow.velocities import advancing, preserving
+from pipeline.flow.velocities.net_rates import advancing, preserving
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import Model, log_posterior
 from pipeline.flow.schedulers import KineticOptimal, Polynomial, Scheduler
-from pipeline.flow.velocities import VELOCITIES, Velocity, kinetic_optimal
+from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 
 Integrand = Callable[[Path, Tensor, Tensor, Tensor, Tensor], Tensor]  # (path, logits, x1, t, x_t) -> [B, D]
 

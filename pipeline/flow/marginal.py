@@ -8,7 +8,9 @@ from pipeline.flow.chunks import row_chunks
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.mixture import MixturePath
-from pipeline.flow.velocities import Velocity, advancing, kinetic_optimal
+from pipeline.flow.velocities import Velocity
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
+from pipeline.flow.velocities.net_rates import advancing
 
 
 def conditional_rates(path: Path, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:

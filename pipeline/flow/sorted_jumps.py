@@ -10,7 +10,7 @@ from pipeline.flow.categorical import draw_by_totals
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.jumps import Jump
 from pipeline.flow.state import State
-from pipeline.flow.velocities import LARGEST_LOG_RATE, inverse_mass
+from pipeline.flow.velocities.net_rates import LARGEST_LOG_RATE, inverse_mass
 
 
 class SortedJump(Jump):

@@ -15,7 +15,8 @@ from pipeline.flow.paths.function import FunctionPath
 from pipeline.flow.posterior import ExactPosterior
 from pipeline.flow.sampler import Clamp, sample, time_grid
 from pipeline.flow.steps import STEPS, Corrector, Transition
-from pipeline.flow.velocities import VELOCITIES, kinetic_optimal
+from pipeline.flow.velocities import VELOCITIES
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
 SEQUENCES = torch.tensor([[0, 0], [1, 2], [2, 1], [2, 2], [0, 1]])

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.paths import Path
-from pipeline.flow.velocities import Velocity, advancing
+from pipeline.flow.velocities import Velocity
+from pipeline.flow.velocities.net_rates import advancing
 from pipeline.flow.vocabulary import Vocabulary
 
 VOCABULARIES = {

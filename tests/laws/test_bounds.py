@@ -17,7 +17,8 @@ from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import ExactPosterior, log_posterior
 from pipeline.flow.schedulers import KineticOptimal, Polynomial, Scheduler
 from pipeline.flow.score import posterior_to_score, score_entropy, score_to_posterior, score_to_velocity
-from pipeline.flow.velocities import VELOCITIES, kinetic_optimal
+from pipeline.flow.velocities import VELOCITIES
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary.single(3, specials=1)

@@ -18,7 +18,12 @@ from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.geodesic import GeodesicPath, geodesic
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.schedulers import SCHEDULERS, KineticOptimal
-from pipeline.flow.velocities import VELOCITIES, Velocity, campbell, kinetic_optimal, laplacian, power, power_infinity
+from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities.campbell import campbell
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
+from pipeline.flow.velocities.laplacian import laplacian
+from pipeline.flow.velocities.power import power
+from pipeline.flow.velocities.power_infinity import power_infinity
 from pipeline.flow.vocabulary import Vocabulary
 
 SEVEN = Vocabulary.single(7)

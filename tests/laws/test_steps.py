@@ -9,7 +9,9 @@ from torch import Tensor
 from pipeline.flow.paths import PATHS, Path, example_path
 from pipeline.flow.posterior import ExactPosterior, constrain
 from pipeline.flow.steps import Corrector, Transition
-from pipeline.flow.velocities import VELOCITIES, Velocity, campbell, kinetic_optimal
+from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities.campbell import campbell
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
 

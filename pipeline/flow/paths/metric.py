@@ -18,7 +18,10 @@ from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.schedulers import Beta
 from pipeline.flow.sorted_jumps import HubJump, campbell_jump, kinetic_optimal_jump
 from pipeline.flow.state import State, at
-from pipeline.flow.velocities import Velocity, campbell, kinetic_optimal, power_infinity
+from pipeline.flow.velocities import Velocity
+from pipeline.flow.velocities.campbell import campbell
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
+from pipeline.flow.velocities.power_infinity import power_infinity
 from pipeline.flow.vocabulary import Vocabulary
 
 _LARGEST_TABLE = 2048  # tokens up to which there is a row for each x1

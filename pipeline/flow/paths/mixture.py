@@ -15,7 +15,8 @@ from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.schedulers import SCHEDULERS, Scheduler
 from pipeline.flow.state import State, at
-from pipeline.flow.velocities import Velocity, kinetic_optimal
+from pipeline.flow.velocities import Velocity
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 
 

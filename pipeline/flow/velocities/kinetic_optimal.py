@@ -1,0 +1,16 @@
+"""The kinetic-optimal velocity."""
+
+from torch import Tensor
+
+from pipeline.flow.state import State, at
+from pipeline.flow.velocities.net_rates import out_of
+from pipeline.flow.velocities.registry import VELOCITIES
+
+
+@VELOCITIES.register("kinetic_optimal")
+def kinetic_optimal(state: State, z: Tensor, x1: Tensor) -> Tensor:
+    """Net rates for tau = p: the kinetic-optimal velocity, safe where p vanishes.
+
+    n(x, z) = dp(x) - p(x) dlog p(z), the flux [p(z) dp(x) - dp(z) p(x)]_+ over p(z) (eq:Neta_flux).
+    """
+    return out_of(z, state, state.prob_dot - state.prob * at(state.log_prob_dot, z))

@@ -1,0 +1,22 @@
+"""The power velocities: a family with the kinetic-optimal velocity at one end and power infinity at the other."""
+
+import torch
+from torch import Tensor
+
+from pipeline.flow.checks import check_positive
+from pipeline.flow.state import State, at
+from pipeline.flow.velocities.net_rates import LARGEST_LOG_RATE, rank_one
+from pipeline.flow.velocities.registry import VELOCITIES
+
+
+@VELOCITIES.register("power")
+def power(state: State, z: Tensor, x1: Tensor, *, alpha: float = 2.0) -> Tensor:
+    """Net rates for tau = p^alpha (app:power_inf_velocity).
+
+    alpha = 1 is `kinetic_optimal`; a growing alpha tends to `power_infinity`.
+    """
+    check_positive(alpha, "alpha")
+    log_share = torch.log_softmax(alpha * state.log_prob, dim=-1)
+    return rank_one(
+        state, z, log_share.exp(), torch.exp((at(log_share, z) - at(state.log_prob, z)).clamp(max=LARGEST_LOG_RATE))
+    )
