@@ -112,25 +112,25 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     ),
     "mixture: return rate": (
         CLOSED_FORMS,
-        "paths/mixture.py",
+        "closed_forms/mixture.py",
         "* source_x1 - torch.expm1(-clock)",
         "* source_x1 + torch.expm1(-clock)",
     ),
     "mixture: closed velocity": (
         CLOSED_FORMS,
-        "paths/mixture.py",
+        "closed_forms/mixture.py",
         "scatter(-1, x1[..., None], 1.0) * (at(source, z) > 0)",
         "scatter(-1, x1[..., None], 2.0) * (at(source, z) > 0)",
     ),
     "mixture jump: mass of x1 not cut out": (
         SAMPLER,
-        "paths/mixture.py",
+        "closed_forms/mixture.py",
         "passed + torch.where(passed >= before, self._source_x1, 0.0)",
         "passed",
     ),
     "mixture jump: rate": (
         SAMPLER,
-        "paths/mixture.py",
+        "closed_forms/mixture.py",
         "self.rate = ((z != x1) & (source[self._kinds, z] > 0)).double()",
         "self.rate = 2 * ((z != x1) & (source[self._kinds, z] > 0)).double()",
     ),
@@ -143,7 +143,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "metric: derivative": (PATH, "paths/metric.py", "mean - finite", "finite - mean"),
     "metric: closed velocity": (
         CLOSED_FORMS,
-        "paths/metric.py",
+        "closed_forms/metric.py",
         "from_z - distances, 0.0)",
         "distances - from_z, 0.0)",
     ),
@@ -156,13 +156,13 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "metric: beta of a kind": (METRIC, "paths/metric.py", "path.beta.within(tokens)", "path.beta"),
     "metric: numbers within a kind": (
         METRIC,
-        "paths/metric.py",
+        "closed_forms/metric.py",
         "part.inside(x1[here]), part.inside(z[here])",
         "part.inside(z[here]), part.inside(x1[here])",
     ),
     "metric: tokens outside the kind": (
         METRIC,
-        "paths/metric.py",
+        "closed_forms/metric.py",
         "return self._part.outside(self._jump.destination(uniforms))",
         "return self._jump.destination(uniforms)",
     ),
@@ -237,14 +237,14 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     ),
     "marginal: posterior not used": (
         BOUNDS,
-        "marginal.py",
+        "rates.py",
         'torch.einsum("nc,nck->nk", weights,',
         'torch.einsum("nc,nck->nk", weights**2,',
     ),
     "marginal of a mixture: lambda": (
         BOUNDS,
-        "marginal.py",
-        "rates = token_rates(path, t) * posterior",
+        "closed_forms/mixture.py",
+        "rates = token_rates(self.path, t) * posterior",
         "rates = posterior",
     ),
     "general bound: sign": (
@@ -255,11 +255,11 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     ),
     "mixture bound: 1 + log p": (
         BOUNDS,
-        "elbo.py",
+        "mixture_bounds.py",
         "torch.where(x_t != x1, rate_x1 * (1 + at",
         "torch.where(x_t != x1, rate_x1 * (1 - at",
     ),
-    "masked bound: sum": (BOUNDS, "elbo.py", "squeeze(-1)) - (rates *", "squeeze(-1)) + (rates *"),
+    "masked bound: sum": (BOUNDS, "mixture_bounds.py", "squeeze(-1)) - (rates *", "squeeze(-1)) + (rates *"),
     "score entropy: constant": (
         BOUNDS,
         "score.py",
@@ -323,7 +323,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     ),
     "mixture jump: limit of the corrector": (
         SAMPLER,
-        "paths/mixture.py",
+        "closed_forms/mixture.py",
         "torch.minimum(weight, limit * prob_x1)",
         "torch.minimum(weight, limit)",
     ),
@@ -347,7 +347,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     ),
     "velocity out of a state that the source excludes": (
         EVERY,
-        "paths/mixture.py",
+        "closed_forms/mixture.py",
         "scatter(-1, x1[..., None], 1.0) * (at(source, z) > 0)",
         "scatter(-1, x1[..., None], 1.0)",
     ),

@@ -28,6 +28,10 @@ class Correction:
         """Return the corrector's rates to every state, [..., K]."""
         return torch.minimum(self.weight[..., None] * preserving(net_rates), self.limit[..., None] * prob)
 
+    def at(self, places: Tensor) -> "Correction":
+        """Return the correction of some of the states, given by their numbers or by a mask."""
+        return Correction(self.weight[places], self.limit[places])
+
 
 class Jump(ABC):
     """The jump out of each state z: `rate` [...] per unit of the path's clock."""
@@ -65,6 +69,23 @@ class SharedJump(Jump):
 
     def destination(self, uniforms: Tensor) -> Tensor:
         return draw_by_totals(self._rows.running_totals[self._which], uniforms)
+
+
+class KindwiseJump(Jump):
+    """A jump for each kind of position, put together."""
+
+    def __init__(self, kinds: Tensor, jumps: dict[int, Jump]) -> None:
+        self._kinds, self._jumps = kinds, jumps
+        self.rate = torch.empty(kinds.shape, dtype=torch.float64, device=kinds.device)
+        for kind, jump in jumps.items():
+            self.rate[kinds == kind] = jump.rate
+
+    def destination(self, uniforms: Tensor) -> Tensor:
+        tokens = torch.empty_like(self._kinds)
+        for kind, jump in self._jumps.items():
+            here = self._kinds == kind
+            tokens[here] = jump.destination(uniforms[here])
+        return tokens
 
 
 def row_jump(net_rates: Tensor, correction: Correction | None = None, prob: Tensor | None = None) -> RowJump:

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import check_count
-from pipeline.flow.elbo import general_elbo, mixture_elbo
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import Model, log_posterior
+from pipeline.flow.rates import Rates, rates_of
 from pipeline.flow.schedulers import KineticOptimal, Polynomial, Scheduler
-from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities import Velocity
 from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 
 Integrand = Callable[[Path, Tensor, Tensor, Tensor, Tensor], Tensor]  # (path, logits, x1, t, x_t) -> [B, D]
@@ -38,7 +38,7 @@ def evaluate_bound(
     generator: torch.Generator,
     points: int = 1024,
     end: float = 1 - 1e-4,
-    velocity: str | Velocity = "kinetic_optimal",
+    velocity: str | Velocity = kinetic_optimal,
     scheduler: Scheduler | None = None,
     integrand: Integrand | None = None,
     progress: Callable[[int], None] = lambda point: None,
@@ -56,7 +56,7 @@ def evaluate_bound(
     if not 0 < end < 1:
         raise FlowError(f"end: must lie in (0, 1), got {end}")
     scheduler = scheduler or _grid_scheduler(path)
-    integrand = integrand or _integrand_of(VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity)
+    integrand = integrand or _integrand_of(rates_of(path, velocity))
     shift = uniform((len(x1),), generator, x1.device)
     any_token = torch.zeros(len(x1), dtype=torch.int64, device=x1.device)
     terms = []
@@ -73,14 +73,11 @@ def evaluate_bound(
     return Bound(stacked.sum(0), _standard_error(stacked))
 
 
-def _integrand_of(velocity: Velocity) -> Integrand:
+def _integrand_of(rates: Rates) -> Integrand:
     """Return the integrand for a network whose logits are those of the posterior."""
 
     def integrand(path: Path, logits: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
-        posterior = log_posterior(path, logits, x1, x_t)
-        if velocity is kinetic_optimal and isinstance(path, MixturePath):
-            return mixture_elbo(path, posterior, x1, t, x_t)
-        return general_elbo(path, velocity, posterior.exp(), x1, t, x_t)
+        return rates.elbo(log_posterior(path, logits, x1, x_t), x1, t, x_t)
 
     return integrand
 

@@ -10,14 +10,16 @@ from torch import Tensor
 
 from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import check_count
-from pipeline.flow.elbo import general_elbo, masked_elbo, mixture_elbo
+from pipeline.flow.elbo import general_elbo
 from pipeline.flow.errors import FlowError
+from pipeline.flow.mixture_bounds import masked_elbo, mixture_elbo
 from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import log_posterior
+from pipeline.flow.rates import rates_of
 from pipeline.flow.registry import Registry
 from pipeline.flow.score import negative_score_entropy
 from pipeline.flow.state import at
-from pipeline.flow.velocities import VELOCITIES
 
 Loss = Callable[[Path, Tensor, Tensor, Tensor, Tensor], Tensor]
 
@@ -43,13 +45,15 @@ def cross_entropy(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor
 @LOSSES.register("mixture_elbo")
 def negative_mixture_elbo(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
     """Return the negative bound of a mixture path under its kinetic-optimal velocity."""
-    return -mixture_elbo(path, log_posterior(path, logits, x1, x_t), *path.aligned(x1, t, before_end=True), x_t)
+    mixture, log_prob = _mixture(path, "mixture_elbo"), log_posterior(path, logits, x1, x_t)
+    return -mixture_elbo(mixture, log_prob, *path.aligned(x1, t, before_end=True), x_t)
 
 
 @LOSSES.register("masked_elbo")
 def negative_masked_elbo(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
     """Return the negative bound of a mask path in its short form."""
-    return -masked_elbo(path, log_posterior(path, logits, x1, x_t), *path.aligned(x1, t, before_end=True), x_t)
+    mixture, log_prob = _mixture(path, "masked_elbo"), log_posterior(path, logits, x1, x_t)
+    return -masked_elbo(mixture, log_prob, *path.aligned(x1, t, before_end=True), x_t)
 
 
 @LOSSES.register("general_elbo")
@@ -58,10 +62,16 @@ def negative_general_elbo(
 ) -> Tensor:
     """Return the negative bound of any path under any velocity; O(K^2) a token."""
     posterior = log_posterior(path, logits.double(), x1, x_t).exp()
-    return -general_elbo(path, VELOCITIES.get(velocity), posterior, *path.aligned(x1, t, before_end=True), x_t)
+    return -general_elbo(rates_of(path, velocity), posterior, *path.aligned(x1, t, before_end=True), x_t)
 
 
 @LOSSES.register("score_entropy")
 def scores_loss(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
     """Return the denoising score entropy of SEDD; `log_scores` says how the logits are concrete scores."""
     return -negative_score_entropy(path, logits, *path.aligned(x1, t, before_end=True), x_t)
+
+
+def _mixture(path: Path, loss: str) -> MixturePath:
+    if not isinstance(path, MixturePath):
+        raise FlowError(f"{loss}: {type(path).__name__} is not a mixture path; use cross_entropy or general_elbo")
+    return path

@@ -45,6 +45,10 @@ class Registry(Generic[T]):
             raise FlowError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
         return self._entries[name]
 
+    def name_of(self, entry: Callable[..., Any]) -> str | None:
+        """Return the name of a registered function, None for any other, even one that wraps a registered function."""
+        return next((name for name, known in self._entries.items() if known is entry), None)
+
     def options(self, name: str) -> dict[str, inspect.Parameter]:
         """Return the keyword-only parameters of the function registered under `name`."""
         parameters = inspect.signature(self.get(name)).parameters

@@ -12,6 +12,7 @@ from pipeline.flow.chunks import row_chunks
 from pipeline.flow.errors import FlowError
 from pipeline.flow.jumps import Correction, row_jump
 from pipeline.flow.paths.base import Path
+from pipeline.flow.rates import rates_of
 from pipeline.flow.registry import Registry
 from pipeline.flow.velocities import Velocity
 
@@ -87,9 +88,10 @@ class Transition:
         shape, z, x1 = z.shape, z.flatten(), x1.flatten()
         chances, places = uniform(z.shape, generator, z.device), uniform(z.shape, generator, z.device)
         moved = torch.empty_like(z)
-        for part in row_chunks(len(z), self.path.jump_size(self.velocity, self.corrector is not None)):
+        rates = rates_of(self.path, self.velocity)
+        for part in row_chunks(len(z), rates.jump_size(self.corrector is not None)):
             start, end = (torch.full(z[part].shape, time, dtype=torch.float64, device=z.device) for time in (t, t_next))
-            jump = self.path.jump(self.velocity, x1[part], z[part], start, self._correction(x1[part], start, end))
+            jump = rates.jump(x1[part], z[part], start, self._correction(x1[part], start, end))
             leaves = chances[part] < STEPS.get(self.step)(self.path, jump.rate, x1[part], start, end)
             moved[part] = torch.where(leaves, jump.destination(places[part]), z[part])
         return moved.view(shape)
@@ -99,7 +101,8 @@ class Transition:
         lands = t_next == 1
         before_end = torch.where(lands, t, t_next)
         correction = self._correction(x1, t, before_end)
-        rows = row_jump(self.path.net_rates(self.velocity, x1, z, t), correction, self.path.log_prob(x1, t).exp())
+        net_rates = rates_of(self.path, self.velocity).net(x1, z, t)
+        rows = row_jump(net_rates, correction, self.path.log_prob(x1, t).exp())
         leaves = STEPS.get(self.step)(self.path, rows.rate, x1, t, before_end)[..., None]
         kernel = (leaves * rows.rates / rows.rate.clamp(min=1e-300)[..., None]).scatter_add(
             -1, z[..., None], 1 - leaves

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.paths import Path
+from pipeline.flow.rates import rates_of
 from pipeline.flow.velocities import Velocity
 from pipeline.flow.velocities.net_rates import advancing
 from pipeline.flow.vocabulary import Vocabulary
@@ -64,7 +65,7 @@ def matrices(path: Path, velocity: Velocity, times: Sequence[float]) -> Matrices
     x1, times = all_targets(path, times)
     state, size = path.state(x1, times), path.vocabulary.size
     shape = (len(x1), size)
-    rows = path.net_rates(
-        velocity, x1[:, None].expand(shape), torch.arange(size).expand(shape), times[:, None].expand(shape)
+    rows = rates_of(path, velocity).net(
+        x1[:, None].expand(shape), torch.arange(size).expand(shape), times[:, None].expand(shape)
     )
     return Matrices(state.prob, state.prob_dot, rows.transpose(1, 2), state.log_prob)

@@ -8,16 +8,16 @@ import torch
 from torch import Tensor
 
 from pipeline.flow import chunks
-from pipeline.flow.elbo import general_elbo, masked_elbo, mixture_elbo
+from pipeline.flow.elbo import general_elbo
 from pipeline.flow.likelihood import evaluate_bound
 from pipeline.flow.losses import LOSSES, stratified_times
-from pipeline.flow.marginal import conditional_rates, marginal_rates, mixture_marginal_rates
+from pipeline.flow.mixture_bounds import masked_elbo, mixture_elbo
 from pipeline.flow.paths import PATHS, Path, example_path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import ExactPosterior, log_posterior
+from pipeline.flow.rates import Rates, rates_of
 from pipeline.flow.schedulers import KineticOptimal, Polynomial, Scheduler
 from pipeline.flow.score import posterior_to_score, score_entropy, score_to_posterior, score_to_velocity
-from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
@@ -48,7 +48,7 @@ def exact_bound(
         states_seen, targets_seen, times_seen = states[seen], targets[seen], times[seen]
         logits = model(states_seen, time.expand(len(states_seen)))
         posterior = log_posterior(path, logits, targets_seen, states_seen).exp()
-        integrand = general_elbo(path, VELOCITIES.get(velocity), posterior, targets_seen, times_seen, states_seen)
+        integrand = general_elbo(rates_of(path, velocity), posterior, targets_seen, times_seen, states_seen)
         total += float((log_prob[seen].exp() * integrand.sum(-1)).sum() * dt)
     return total
 
@@ -105,13 +105,8 @@ SIX = Vocabulary.single(6, specials=1)
 def test_mixture_bound_equals_the_general_bound(name: str, scheduler: str) -> None:
     path = example_path(name, SIX, scheduler=scheduler)
     x1, t, x_t, posterior = random_case(path, 3)
-    general = general_elbo(path, _general_kinetic_optimal, posterior.exp(), x1, t, x_t)
+    general = general_elbo(Rates(path, kinetic_optimal), posterior.exp(), x1, t, x_t)
     assert torch.allclose(mixture_elbo(path, posterior, x1, t, x_t), general, rtol=1e-10, atol=1e-10)
-
-
-def _general_kinetic_optimal(*arguments: Tensor) -> Tensor:
-    """The kinetic-optimal velocity under another name, so that no path takes a short cut."""
-    return kinetic_optimal(*arguments)
 
 
 @pytest.mark.parametrize("name", [name for name in PATHS.names() if name in ("mask", "uniform", "statistics")])
@@ -119,18 +114,17 @@ def test_marginal_velocity_of_a_mixture_needs_no_sum(name: str) -> None:
     path = example_path(name, SIX)
     assert isinstance(path, MixturePath)
     _, t, x_t, posterior = random_case(path, 4)
-    summed = marginal_rates(path, _general_kinetic_optimal, posterior.exp(), x_t, t)
-    assert torch.allclose(mixture_marginal_rates(path, posterior.exp(), x_t, t), summed, rtol=1e-9, atol=1e-9)
+    forms = Rates(path, kinetic_optimal), rates_of(path, kinetic_optimal)
+    summed, closed = (rates.marginal(posterior.exp(), x_t, t) for rates in forms)
+    assert torch.allclose(closed, summed, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", PATHS.names())
 def test_marginal_velocity_does_not_depend_on_the_memory_budget(name: str) -> None:
     path = example_path(name, SIX)
     _, t, x_t, posterior = random_case(path, 5, count=8)
-    whole, parts = (
-        marginal_rates(path, _general_kinetic_optimal, posterior.exp(), x_t, t, budget=budget)
-        for budget in (2**28, 2**11)
-    )
+    rates = Rates(path, kinetic_optimal)
+    whole, parts = (rates.marginal(posterior.exp(), x_t, t, budget=budget) for budget in (2**28, 2**11))
     assert torch.allclose(whole, parts, rtol=1e-12, atol=1e-12)
 
 
@@ -202,9 +196,11 @@ def test_score_entropy_is_the_general_bound_for_the_velocity_of_the_noising_proc
 def test_general_bound_is_never_positive_and_zero_for_a_certain_posterior(name: str) -> None:
     path = example_path(name, SIX)
     x1, t, x_t, posterior = random_case(path, 10)
-    assert bool((general_elbo(path, kinetic_optimal, posterior.exp(), x1, t, x_t) <= 1e-12).all())
+    assert bool((general_elbo(rates_of(path, kinetic_optimal), posterior.exp(), x1, t, x_t) <= 1e-12).all())
     certain = torch.nn.functional.one_hot(x1, SIX.size).double()
-    assert torch.allclose(general_elbo(path, kinetic_optimal, certain, x1, t, x_t), torch.zeros(()).double(), atol=1e-9)
+    assert torch.allclose(
+        general_elbo(rates_of(path, kinetic_optimal), certain, x1, t, x_t), torch.zeros(()).double(), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("scheduler", ["linear", "cubic", "kinetic_optimal"])
@@ -316,5 +312,6 @@ def test_conditional_rates_are_the_marginal_ones_of_a_certain_posterior() -> Non
     path = example_path("metric", SIX)
     x1, t, x_t, _ = random_case(path, 12)
     certain = torch.nn.functional.one_hot(x1, SIX.size).double()
-    ours = conditional_rates(path, kinetic_optimal, x1, x_t, t)
-    assert torch.allclose(marginal_rates(path, kinetic_optimal, certain, x_t, t), ours, rtol=1e-12, atol=1e-12)
+    rates = rates_of(path, kinetic_optimal)
+    ours = rates.conditional(x1, x_t, t)
+    assert torch.allclose(rates.marginal(certain, x_t, t), ours, rtol=1e-12, atol=1e-12)

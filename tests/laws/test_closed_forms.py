@@ -17,6 +17,7 @@ from pipeline.flow.paths import example_path
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.geodesic import GeodesicPath, geodesic
 from pipeline.flow.paths.mixture import MixturePath
+from pipeline.flow.rates import rates_of
 from pipeline.flow.schedulers import SCHEDULERS, KineticOptimal
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.velocities.campbell import campbell
@@ -227,8 +228,9 @@ def _energy(path: Path, x1: int, points: int = 4000) -> float:
     state = path.state(tokens, t)
     size = path.vocabulary.size
     z = torch.arange(size).expand(points, size)
-    rates = path.net_rates(kinetic_optimal, tokens[:, None].expand_as(z), z, t[:, None].expand_as(z)).clamp(min=0)
-    flux = (rates * path.clock_rate(tokens, t)[:, None, None] * state.prob[..., None]).transpose(1, 2)
+    net_rates = rates_of(path, kinetic_optimal).net(tokens[:, None].expand_as(z), z, t[:, None].expand_as(z))
+    rates = net_rates.clamp(min=0) * path.clock_rate(tokens, t)[:, None, None]
+    flux = (rates * state.prob[..., None]).transpose(1, 2)
     return float(kinetic_energy(flux, _outer(state.prob)).mean())
 
 

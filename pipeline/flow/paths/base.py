@@ -7,6 +7,7 @@ path that says nothing of it uses s = t. So derivatives stay finite where ds/dt 
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -17,10 +18,11 @@ from pipeline.flow.chunks import row_chunks
 from pipeline.flow.device import Table
 from pipeline.flow.distinct import distinct_rows
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Correction, Jump, SharedJump, row_jump
 from pipeline.flow.state import State
-from pipeline.flow.velocities import Velocity
 from pipeline.flow.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from pipeline.flow.rates import ClosedForms
 
 _EDGE = 1e-9  # distance from t = 0 and t = 1 at which a derivative by autodiff stands for the limit there
 
@@ -30,6 +32,7 @@ class Path(ABC):
 
     needs_time = True  # whether the posterior depends on t, so that a network must be told it
     ends_at_x1 = True  # whether p_1 is a point mass on x1, as generation needs it
+    closed_forms: ClassVar["ClosedForms"] = {}  # faster rates by the name of a velocity
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -62,29 +65,6 @@ class Path(ABC):
             raise FlowError(f"{type(self).__name__}: the derivative of log_prob is NaN at t = {when:.6g}")
         prob_dot = torch.where(log_prob > -745.0, log_prob.exp() * log_prob_dot, 0.0)  # below, exp is 0 in float64
         return State(log_prob, prob_dot, log_prob_dot)
-
-    def net_rates(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
-        """Return a velocity's net rates out of z per unit of clock, [..., K]; subclasses know closed forms."""
-        return velocity(self.state(x1, t), z, x1)
-
-    def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        """Return the jump out of z under a velocity, and a corrector if one is given.
-
-        It depends on x1, z and t alone (how strong the correction is, too), so that equal ones are computed once.
-        """
-        given = (correction.weight, correction.limit) if correction else ()
-        shared = distinct_rows(x1, z, t, *given) if x1.dim() == 1 else None
-        if shared is not None:
-            places, which = shared
-            x1, z, t = x1[places], z[places], t[places]
-            correction = Correction(correction.weight[places], correction.limit[places]) if correction else None
-        prob = self.log_prob(x1, t).exp() if correction else None
-        jump = row_jump(self.net_rates(velocity, x1, z, t), correction, prob)
-        return jump if shared is None else SharedJump(jump, which)
-
-    def jump_size(self, velocity: Velocity, corrected: bool = False) -> int:
-        """Return how many numbers per token `jump`, with a corrector or not, works with: K for rows of rates."""
-        return self.vocabulary.size
 
     def source(self, kinds: Tensor) -> Tensor:
         """Return log p_0 at positions of `kinds`, [..., K]: the path at t = 0, which must not depend on x1."""
