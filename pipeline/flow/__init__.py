@@ -13,7 +13,8 @@ Conventions, the same in every module of this package:
   ``x1`` at a position tells which conditional path is followed there (see :mod:`pipeline.flow.vocabulary`).
 
 This package imports nothing else of ours. Its public names are listed in :mod:`pipeline.flow.public` and are imported
-on first use: ``import pipeline.flow`` is fast and needs no torch.
+on first use: ``import pipeline.flow`` is fast and needs no torch. Examples in docstrings assume ``import torch`` and
+``from pipeline.flow import *``.
 
 >>> import torch
 >>> from pipeline.flow import Vocabulary, build_path, sample

@@ -17,6 +17,11 @@ def general_elbo(rates: "Rates", posterior: Tensor, x1: Tensor, t: Tensor, x_t: 
 
     With v(y) = u(y, x_t | x1) and m(y) = u(y, x_t), it is the sum over y != x_t of v - m + v log(m / v), at most 0.
     The posterior given x_t is [..., K]; x1, t and x_t have one shape [...].
+
+    >>> path, posterior = build_path("metric", Vocabulary.single(3)), torch.tensor([[0.8, 0.1, 0.1]])
+    >>> x1, x_t, t = torch.tensor([0]), torch.tensor([2]), torch.tensor([0.5], dtype=torch.float64)
+    >>> general_elbo(rates_of(path, "kinetic_optimal"), posterior, x1, t, x_t)
+    tensor([-3.3164], dtype=torch.float64)
     """
     conditional = rates.conditional(x1, x_t, t)
     marginal = rates.marginal(posterior, x_t, t).to(conditional.dtype)

@@ -20,6 +20,11 @@ def mixture_elbo(path: "MixturePath", log_posterior: Tensor, x1: Tensor, t: Tens
     """Return the integrand for any mixture path (e:elbo_mixture_path).
 
     lambda(x_t) p(x_t) - sum_y lambda(y) p(y) + [x_t != x1] lambda(x1) (1 + log p(x1)), p the posterior given x_t.
+
+    >>> path, log_posterior = build_path("uniform", Vocabulary.single(2)), torch.tensor([[0.8, 0.2]]).log()
+    >>> x1, x_t, t = torch.tensor([0]), torch.tensor([1]), torch.tensor([0.5], dtype=torch.float64)
+    >>> mixture_elbo(path, log_posterior, x1, t, x_t)
+    tensor([-0.0878])
     """
     rates = token_rates(path, t).to(log_posterior.dtype)
     leaving = (rates * log_posterior.exp()).scatter(-1, x_t[..., None], 0.0).sum(-1)
@@ -31,6 +36,11 @@ def masked_elbo(path: "MixturePath", log_posterior: Tensor, x1: Tensor, t: Tenso
     """Return the integrand for a mask source, where only masked tokens count (a:elbo_masked).
 
     [x_t = mask] (lambda(x1) (1 + log p(x1)) - sum_y lambda(y) p(y)).
+
+    >>> path, log_posterior = build_path("mask", Vocabulary.single(2, specials=1)), torch.tensor([[0.8, 0.2, 0]]).log()
+    >>> x1, x_t, t = torch.tensor([0]), torch.tensor([2]), torch.tensor([0.5], dtype=torch.float64)
+    >>> masked_elbo(path, log_posterior, x1, t, x_t)  # log(0.8) / (1 - t)
+    tensor([-0.4463])
     """
     if path.needs_time:
         raise FlowError("masked_elbo: the path's source is not a mask; use the loss mixture_elbo")

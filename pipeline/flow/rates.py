@@ -99,6 +99,22 @@ def rates_of(path: "Path", velocity: str | Velocity) -> Rates:
 
     A closed form serves the registered velocity only. The same function with options, or wrapped in another one, goes
     by rows.
+
+    >>> path = build_path("uniform", Vocabulary.single(3))
+    >>> rates = rates_of(path, "kinetic_optimal")
+    >>> type(rates).__name__, type(rates_of(path, "power")).__name__
+    ('MixtureRates', 'Rates')
+    >>> x1, z, t = torch.tensor([2]), torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
+    >>> rates.conditional(x1, z, t)  # from 0 straight to 2
+    tensor([[0.0000, 0.0000, 3.6911]], dtype=torch.float64)
+
+    A path's class lists its closed forms, so your own path can have some too:
+
+    >>> class MyRates(Rates):
+    ...     def net(self, x1, z, t):
+    ...         raise NotImplementedError("your formula here")
+    >>> class MyPath(MixturePath):
+    ...     closed_forms = {**MixturePath.closed_forms, "power": MyRates}
     """
     velocity = VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity
     name = VELOCITIES.name_of(velocity)

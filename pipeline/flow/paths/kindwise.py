@@ -1,4 +1,4 @@
-"""A path for each kind of position: a sequence may follow a mask path at some positions and a metric path at others."""
+"""A path for each kind of position: for example a mask path at some positions and a metric path at others."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from pipeline.flow.vocabulary import Vocabulary
 
 
 class KindwisePath(Path):
-    """Follows paths[k] where x1 is of kind k; the paths share one vocabulary."""
+    """Follows paths[k] where x1 is of kind k. The paths share one vocabulary."""
 
     closed_forms = kindwise.CLOSED_FORMS
 
@@ -59,7 +59,7 @@ class KindwisePath(Path):
         return self.of_kinds(kinds, lambda path, here: path.absorbed(z[here], kinds[here]))
 
     def of_kinds(self, kinds: Tensor, function: Callable[[Path, Tensor], Tensor]) -> Tensor:
-        """Return what a function of (path, where its kind is) gives for each path, in the places of the positions."""
+        """Call a function of (path, mask of its positions) for each path, and put the results back in their places."""
         masks = [kinds == kind for kind in range(len(self.paths))]
         parts = [function(path, here) for path, here in zip(self.paths, masks, strict=True)]
         places = torch.cat([here.flatten().nonzero().squeeze(-1) for here in masks])
@@ -75,9 +75,17 @@ def kindwise_path(
     counts: Tensor | None = None,
     distances: Tensor | None = None,
 ) -> Path:
-    """Return the path that follows paths[k] = {name, options} at positions of kind k; by default metric and uniform.
+    """Return the path that follows paths[k] = {name, options} at positions of kind k.
 
-    What is known of the data (`counts` of tokens, `distances` between them) is passed on to the paths that take it.
+    By default the kinds take turns with metric and uniform. The `counts` of tokens and the `distances` between them are
+    passed on to the paths that take them.
+
+    >>> elements_and_angles = Vocabulary([0, 0, 0, 1, 1, 1, 1, -1])  # tokens 0..2, tokens 3..6, a mask
+    >>> path = build_path("kindwise", elements_and_angles, paths=[{"name": "mask"}, {"name": "metric", "lp": 2}])
+    >>> path.log_prob(torch.tensor([1, 4]), torch.tensor([0.5, 0.5], dtype=torch.float64)).exp()
+    tensor([[0.0000, 0.5000, 0.0000, 0.0000, 0.0000, 0.0000, 0.0000, 0.5000],
+            [0.0000, 0.0000, 0.0000, 0.2616, 0.4079, 0.2616, 0.0689, 0.0000]],
+           dtype=torch.float64)
     """
     known = {key: value for key, value in (("counts", counts), ("distances", distances)) if value is not None}
     chosen = paths or [{"name": ("metric", "uniform")[kind % 2]} for kind in range(vocabulary.kinds)]

@@ -1,4 +1,4 @@
-"""Metric-induced paths: mass gathers around x1 as a distance on the tokens tells it."""
+"""Metric-induced paths: mass gathers around x1, and tokens near x1 keep theirs longest."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -19,7 +19,7 @@ from pipeline.flow.vocabulary import Vocabulary
 
 
 class MetricPath(Path):
-    """p_t(x | x1) = softmax(-beta_t d(x, x1)) over the tokens of x1's kind, followed by the clock beta_t."""
+    """p_t(x | x1) = softmax(-beta_t d(x, x1)) over the tokens of x1's kind. The clock is beta_t."""
 
     closed_forms = metric.CLOSED_FORMS
 
@@ -58,7 +58,7 @@ class MetricPath(Path):
         return torch.zeros_like(z, dtype=torch.bool)
 
     def tokens_at(self, x1: Tensor, t: Tensor, uniforms: Tensor) -> Tensor:
-        """Return the tokens that the uniform numbers stand for, with rows over the tokens of one kind only."""
+        """Return the token for each uniform number, from rows over the tokens of one kind only."""
         if self.vocabulary.kinds == 1:
             return super().tokens_at(x1, t, uniforms)
         kinds, drawn = self.vocabulary.kinds_of(x1), torch.empty_like(x1)
@@ -82,7 +82,7 @@ class MetricPath(Path):
 
 
 class Part:
-    """A metric path over the tokens of one kind, numbered anew, so that its rows are no longer than they need to be."""
+    """A metric path over the tokens of one kind, numbered 0, 1, 2, ..., so that its rows are short."""
 
     def __init__(self, path: MetricPath, tokens: Tensor) -> None:
         vocabulary = Vocabulary.single(len(tokens))
@@ -91,11 +91,11 @@ class Part:
         self._tokens, self._number = Table(tokens), Table(number)
 
     def inside(self, tokens: Tensor) -> Tensor:
-        """Return the numbers that tokens have within the kind."""
+        """Return the numbers of tokens within the kind."""
         return self._number.on(tokens.device)[tokens]
 
     def outside(self, tokens: Tensor) -> Tensor:
-        """Return the tokens that have these numbers within the kind."""
+        """Return the tokens with these numbers within the kind."""
         return self._tokens.on(tokens.device)[tokens]
 
 
@@ -112,9 +112,13 @@ def metric_path(
 ) -> Path:
     """Return the metric path of distances [K, K] to the power lp, or of embeddings with d = |emb(x) - emb(x1)|^lp.
 
-    Without either, the tokens of each kind are spread evenly over [-1, 1] in the order of their numbers, as pixels are.
-    lp, a and c are numbers, or one number for each kind of position; with embeddings, lp is one number. `check` looks
-    for distances that are not allowed, which takes a while for thousands of tokens.
+    Without either, the tokens of each kind are spread evenly over [-1, 1] in the order of their numbers, like the
+    values of a pixel. lp, a and c are numbers, or one number for each kind of position; with embeddings, lp is one
+    number. `check` looks for distances that are not allowed, and takes a while for thousands of tokens.
+
+    >>> path = build_path("metric", Vocabulary.single(5), lp=2, a=1, c=1)
+    >>> path.log_prob(torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)).exp()
+    tensor([[0.4405, 0.3430, 0.1620, 0.0464, 0.0081]], dtype=torch.float64)
     """
     beta = Beta(_of_tokens(vocabulary, a, "a"), _of_tokens(vocabulary, c, "c"))
     if distances is not None:
@@ -131,7 +135,7 @@ def metric_path(
 
 
 def _of_tokens(vocabulary: Vocabulary, value: float | Sequence[float], name: str) -> Tensor:
-    """Return one value for all tokens, or the value of each, [K], by the kind that it is data of."""
+    """Return one value for all tokens, or the value of each token by its kind, [K]."""
     if isinstance(value, int | float):
         return torch.tensor(value, dtype=torch.float64)
     if len(value) != vocabulary.kinds:

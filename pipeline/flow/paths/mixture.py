@@ -1,4 +1,4 @@
-"""Mixture paths: mass moves from a source straight to x1; with a mask, uniform or statistical source."""
+"""Mixture paths: mass moves from a source straight to x1. The source is a mask, uniform, or from token statistics."""
 
 from typing import Any
 
@@ -19,7 +19,13 @@ from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 
 
 class MixturePath(Path):
-    """p_t(x | x1) = (1 - kappa_t(x1)) p(x) + kappa_t(x1) delta_x1(x), by the clock s = -log(1 - kappa_t(x1))."""
+    """p_t(x | x1) = (1 - kappa_t(x1)) p(x) + kappa_t(x1) delta_x1(x). The clock is s = -log(1 - kappa_t(x1)).
+
+    >>> source = torch.tensor([[0.5, 0.3, 0.2]])  # one row for each kind of position
+    >>> path = MixturePath(Vocabulary.single(3), source, scheduler="linear")
+    >>> path.log_prob(torch.tensor([2]), torch.tensor([0.5], dtype=torch.float64)).exp()
+    tensor([[0.2500, 0.1500, 0.6000]], dtype=torch.float64)
+    """
 
     closed_forms = mixture.CLOSED_FORMS
 
@@ -48,7 +54,7 @@ class MixturePath(Path):
         return self.scheduler.rate(t, x1)
 
     def increment(self, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
-        """Return h kappa'/(1 - kappa) at t, as the paper's first-order steps have it; the exact step uses the clock."""
+        """Return h kappa'/(1 - kappa) at t, as in the paper's first-order steps. The exact step uses the clock."""
         return (t_next - t) * self.clock_rate(x1, t)
 
     def source(self, kinds: Tensor) -> Tensor:
@@ -83,13 +89,23 @@ class MixturePath(Path):
 
 @PATHS.register("mask")
 def mask_path(vocabulary: Vocabulary, *, scheduler: str = "linear") -> Path:
-    """Return the mixture of the mask token and x1."""
+    """Return the mixture of the mask token and x1.
+
+    >>> path = build_path("mask", Vocabulary.single(4, specials=1), scheduler="cubic")  # token 4 is the mask
+    >>> path.sample(torch.tensor([[0, 1, 2, 3]]), torch.tensor([0.8]), torch.Generator().manual_seed(0))
+    tensor([[4, 4, 2, 4]])
+    """
     return MixturePath(vocabulary, sources.mask(vocabulary), scheduler)
 
 
 @PATHS.register("uniform")
 def uniform_path(vocabulary: Vocabulary, *, scheduler: str = kinetic_optimal.__name__) -> Path:
-    """Return the mixture of the uniform distribution and x1."""
+    """Return the mixture of the uniform distribution and x1.
+
+    >>> path = build_path("uniform", Vocabulary.single(4), scheduler="linear")
+    >>> path.log_prob(torch.tensor([0]), torch.tensor([0.6], dtype=torch.float64)).exp()
+    tensor([[0.7000, 0.1000, 0.1000, 0.1000]], dtype=torch.float64)
+    """
     return MixturePath(vocabulary, sources.uniform(vocabulary), scheduler)
 
 
@@ -106,7 +122,12 @@ def statistics_path(
     counts: Tensor | None = None,
     smoothing: float = 1.0,
 ) -> Path:
-    """Return the mixture of the source softmax(-beta_0 log p_stats) and x1, p_stats from the counts of all tokens."""
+    """Return the mixture of the source softmax(-beta_0 log p_stats) and x1, with p_stats from the counts of all tokens.
+
+    >>> path = build_path("statistics", Vocabulary.single(3), counts=torch.tensor([96, 1, 0]))
+    >>> path.source(torch.tensor(0)).exp()
+    tensor([0.9700, 0.0200, 0.0100], dtype=torch.float64)
+    """
     if counts is None:
         raise FlowError("statistics: the path needs the counts of all tokens in the training data (option counts)")
     return MixturePath(vocabulary, sources.token_statistics(vocabulary, counts, beta_0, smoothing), scheduler)

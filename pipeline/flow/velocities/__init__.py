@@ -6,7 +6,15 @@ sum_z g(x, z) = dp(x)/ds. The positive part of n is the velocity and its absolut
 and `preserving`.
 
 To add a velocity, register one such function in a new file of this folder. Every path, sampler, bound and law test then
-knows it, and no network has to be trained again.
+knows it, and no network has to be trained again:
+
+>>> first, second = VELOCITIES.get("kinetic_optimal"), VELOCITIES.get("power_infinity")
+>>> @VELOCITIES.register("halfway")
+... def halfway(state, z, x1):  # the mean of two velocities is a velocity
+...     return (first(state, z, x1) + second(state, z, x1)) / 2
+>>> path, model = build_path("uniform", Vocabulary.single(2)), lambda x, t: torch.zeros(*x.shape, 2)
+>>> sample(model, path, shape=(1, 4), velocity="halfway", generator=torch.Generator().manual_seed(0)).tokens
+tensor([[1, 0, 1, 0]])
 """
 
 import importlib

@@ -15,6 +15,11 @@ def campbell(state: State, z: Tensor, x1: Tensor) -> Tensor:
     n(x, z) = (dp(x) - dp(z)) / (|S| p(z)) on S (eq:Campbell_flux). The paper prints |T|, but its derivation has |S|.
     Not safe: the rate grows without bound as p(z) -> 0. Late on a path both dp(x) and p(z) underflow, so the ratio
     dp(x) / p(z) is computed in logarithms.
+
+    >>> path, x1, z = build_path("metric", Vocabulary.single(4), lp=1), torch.tensor([0]), torch.tensor([2])
+    >>> state = path.state(x1, torch.tensor([0.5], dtype=torch.float64))
+    >>> VELOCITIES.get("campbell")(state, z, x1)  # some tokens move away from x1
+    tensor([[0.6855, 0.1282, 0.0000, 0.0153]], dtype=torch.float64)
     """
     support = state.support.double()
     share = support / support.sum(-1, keepdim=True)

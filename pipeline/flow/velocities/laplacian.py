@@ -14,6 +14,11 @@ def laplacian(state: State, z: Tensor, x1: Tensor, *, conductance: LaplacianCond
     """Net rates for any symmetric weight: n(x, z) = rho(x, z) (f(x) - f(z)) / p(z), rho(x, z) = p(z) / w(x, z).
 
     The potential f solves a K x K system for each row (see `potential`): for small vocabularies and for reference.
+
+    >>> path, x1, z = build_path("metric", Vocabulary.single(4), lp=1), torch.tensor([0]), torch.tensor([2])
+    >>> state = path.state(x1, torch.tensor([0.5], dtype=torch.float64))
+    >>> VELOCITIES.get("laplacian")(state, z, x1)  # neighbours get more than from kinetic_optimal
+    tensor([[ 0.6480,  0.2816,  0.0000, -0.1006]], dtype=torch.float64)
     """
     prob = torch.where(state.support, state.prob.clamp(min=1e-200), 0.0)  # a state about to get mass still conducts
     rho = conductance(prob)

@@ -13,12 +13,16 @@ LARGEST_LOG_RATE = 500.0
 
 
 def advancing(net_rates: Tensor) -> Tensor:
-    """Return the rates u(x, z) = [n(x, z)]_+ that move p_t forward; zero at x = z."""
+    """Return the rates u(x, z) = [n(x, z)]_+ that move p_t forward; zero at x = z.
+
+    >>> advancing(torch.tensor([-0.5, 0.0, 0.25]))
+    tensor([0.0000, 0.0000, 0.2500])
+    """
     return net_rates.clamp(min=0)
 
 
 def preserving(net_rates: Tensor) -> Tensor:
-    """Return the corrector's rates |n(x, z)|, which leave p_t as it is (e:symmetric_flux); zero at x = z."""
+    """Return the corrector's rates |n(x, z)|; they leave p_t unchanged (e:symmetric_flux). Zero at x = z."""
     return net_rates.abs()
 
 

@@ -13,6 +13,11 @@ def power_infinity(state: State, z: Tensor, x1: Tensor) -> Tensor:
     """Net rates for tau = p^alpha, alpha -> infinity: all mass passes through the likeliest state (e:power_inf_flux).
 
     Ties go to x1, then to the lowest index. The likeliest state need not be x1.
+
+    >>> path, x1, z = build_path("metric", Vocabulary.single(4), lp=1), torch.tensor([0]), torch.tensor([2])
+    >>> state = path.state(x1, torch.tensor([0.5], dtype=torch.float64))
+    >>> VELOCITIES.get("power_infinity")(state, z, x1)  # straight to x1
+    tensor([[0.8290, 0.0000, 0.0000, 0.0000]], dtype=torch.float64)
     """
     likeliest = state.log_prob.max(-1).indices  # the lowest index of the maxima
     tied = at(state.log_prob, x1) == at(state.log_prob, likeliest)
