@@ -1,6 +1,6 @@
 """Break one formula at a time and see whether the law tests notice: python tests/mutations.py [word in the name ...].
 
-Each mutation is made in a copy of the package; the tests that guard the formula run on the copy and must fail.
+Each mutation is made in a copy of the package. The tests that guard the formula run on the copy and must fail.
 """
 
 import os

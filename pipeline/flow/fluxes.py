@@ -59,7 +59,7 @@ def potential(rho: Tensor, prob_dot: Tensor) -> Tensor:
 
 
 def local_conductance(prob: Tensor) -> Tensor:
-    """Return rho(x, z) = p(x) p(z) / (1 + |x - z|): as kinetic-optimal, but jumps between distant numbers cost more."""
+    """Return rho(x, z) = p(x) p(z) / (1 + |x - z|): kinetic-optimal, but with a higher cost of long jumps."""
     number = torch.arange(prob.shape[-1], dtype=prob.dtype, device=prob.device)
     return prob[..., None] * prob[..., None, :] / (1 + (number[:, None] - number).abs())
 

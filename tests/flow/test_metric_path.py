@@ -54,7 +54,7 @@ def test_rows_over_one_kind_give_the_same_draws_as_rows_over_all_tokens() -> Non
             split, whole = rates.jump(x1, drawn, t, correction), Rates.jump(rates, x1, drawn, t, correction)
             torch.testing.assert_close(split.rate, whole.rate, rtol=1e-9, atol=1e-12)
             moves = whole.rate > 1e-9  # below, rounding decides
-            closed = correction is None and velocity in CLOSED_FORMS  # their order of destinations is another one
+            closed = correction is None and velocity in CLOSED_FORMS  # they draw destinations in another order
             if not closed:
                 assert torch.equal(split.destination(uniforms)[moves], whole.destination(uniforms)[moves])
 
@@ -62,9 +62,9 @@ def test_rows_over_one_kind_give_the_same_draws_as_rows_over_all_tokens() -> Non
 @pytest.mark.parametrize("name", ["kinetic_optimal", "campbell", "power_infinity"])
 @pytest.mark.parametrize("t", [0.0, 0.2, 0.5, 0.8, 60 / 64, 0.99, 0.999])
 def test_closed_jumps_have_the_rates_and_destinations_of_the_rows(name: str, t: float) -> None:
-    """For every pair of x1 and z, and a mask that never moves; destinations by a fine grid of uniform numbers."""
+    """All pairs of x1 and z, and a mask that never moves. A fine grid of uniform numbers gives the destinations."""
     velocity, size, draws = VELOCITIES.get(name), 7, 2000
-    places = torch.tensor([-1, -0.62, -0.3, 0.05, 0.33, 0.71, 1, 0])  # no two are as far from a third: no ties
+    places = torch.tensor([-1, -0.62, -0.3, 0.05, 0.33, 0.71, 1, 0])  # no two are equally far from a third: no ties
     path = build_path("metric", Vocabulary.single(size, specials=1), lp=3.0, a=5.0, c=1.0, embeddings=places)
     x1, z = (axis.flatten() for axis in torch.meshgrid(torch.arange(size), torch.arange(size + 1), indexing="ij"))
     times = torch.full(x1.shape, t, dtype=torch.float64)

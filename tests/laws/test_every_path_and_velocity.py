@@ -1,4 +1,4 @@
-"""Laws that hold for every registered path under every registered velocity; a new one is tested by being registered."""
+"""Laws of every registered path under every registered velocity. Register a new one, and it is tested too."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The power velocities: a family with the kinetic-optimal velocity at one end and power infinity at the other."""
+"""The power velocities, a family from Campbell's (alpha -> 0) through the kinetic-optimal one (1) to power infinity."""
 
 import torch
 from torch import Tensor

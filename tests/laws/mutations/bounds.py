@@ -1,38 +1,39 @@
 """Broken formulas of likelihood bounds and scores."""
 
 BOUNDS = "tests/laws/test_bounds.py"
+INTEGRANDS = "tests/laws/test_integrands.py"
 SCORES = "tests/laws/test_scores_and_text_bounds.py"
 
 # name: (tests that must notice, file, original text, replacement)
 MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "marginal: posterior not used": (
-        BOUNDS,
+        INTEGRANDS,
         "rates.py",
         'torch.einsum("nc,nck->nk", weights,',
         'torch.einsum("nc,nck->nk", weights**2,',
     ),
     "general bound: sign": (
-        BOUNDS,
+        INTEGRANDS,
         "elbo.py",
         "(conditional - marginal + torch.where",
         "(marginal - conditional + torch.where",
     ),
     "mixture bound: 1 + log p": (
-        BOUNDS,
+        INTEGRANDS,
         "mixture_bounds.py",
         "torch.where(x_t != x1, rate_x1 * (1 + at",
         "torch.where(x_t != x1, rate_x1 * (1 - at",
     ),
-    "masked bound: sum": (BOUNDS, "mixture_bounds.py", "squeeze(-1)) - (rates *", "squeeze(-1)) + (rates *"),
+    "masked bound: sum": (INTEGRANDS, "mixture_bounds.py", "squeeze(-1)) - (rates *", "squeeze(-1)) + (rates *"),
     "score entropy: constant": (
-        BOUNDS,
+        INTEGRANDS,
         "score.py",
         "torch.special.xlogy(ratio_x1, ratio_x1) - ratio_x1",
         "torch.special.xlogy(ratio_x1, ratio_x1) + ratio_x1",
     ),
-    "score: inverse": (BOUNDS, "score.py", "weights = (score - (1 - kappa)", "weights = (score + (1 - kappa)"),
+    "score: inverse": (INTEGRANDS, "score.py", "weights = (score - (1 - kappa)", "weights = (score + (1 - kappa)"),
     "score: arguments of Q swapped": (
-        BOUNDS,
+        INTEGRANDS,
         "score.py",
         "mixture.source_prob.on(z.device)[kinds, z])[..., None]",
         "mixture.source_prob.on(z.device)[kinds, 0])[..., None]",

@@ -1,6 +1,7 @@
 """Broken formulas of paths, schedulers and sources."""
 
 CLOSED_FORMS = "tests/laws/test_closed_forms.py"
+SCHEDULERS = "tests/laws/test_geodesics_and_schedulers.py"
 PATH = "tests/laws/test_every_path.py"
 SAMPLER = "tests/flow/test_sampler.py"
 SOURCES = "tests/flow/test_sources.py"
@@ -42,7 +43,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "metric: beta of a kind": (METRIC, "paths/metric.py", "path.beta.within(tokens)", "path.beta"),
     "beta: rate": (PATH, "schedulers.py", "a.log() + torch.xlogy(a - 1, t)", "a.log() - torch.xlogy(a - 1, t)"),
     "geodesic: weights": (
-        CLOSED_FORMS,
+        SCHEDULERS,
         "paths/geodesic.py",
         "a = weight_p * root_p + weight_q * root_q",
         "a = weight_q * root_p + weight_p * root_q",
@@ -54,25 +55,25 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "torch.cos(t * angle) * root_q + torch.cos",
     ),
     "kinetic-optimal scheduler: printed without its 1 -": (
-        CLOSED_FORMS,
+        SCHEDULERS,
         "schedulers.py",
         "torch.log(1 - t) + torch.log(bend)",
         "torch.log(t) + torch.log(bend)",
     ),
     "kinetic-optimal scheduler: rate": (
-        CLOSED_FORMS,
+        SCHEDULERS,
         "schedulers.py",
         "torch.cos(rest) / torch.sinc",
         "torch.sin(rest) / torch.sinc",
     ),
-    "cubic: exponent": (CLOSED_FORMS, "schedulers.py", "return Polynomial(3)", "return Polynomial(-3 + 6.5)"),
+    "cubic: exponent": (SCHEDULERS, "schedulers.py", "return Polynomial(3)", "return Polynomial(-3 + 6.5)"),
     "polynomial: rate": (
-        CLOSED_FORMS,
+        SCHEDULERS,
         "schedulers.py",
         "self.exponent * t ** (self.exponent - 1)",
         "self.exponent * t ** (self.exponent + 1)",
     ),
-    "cosine: rate": (CLOSED_FORMS, "schedulers.py", "torch.tan(math.pi / 2 * t)", "torch.tan(math.pi / 4 * t)"),
+    "cosine: rate": (SCHEDULERS, "schedulers.py", "torch.tan(math.pi / 2 * t)", "torch.tan(math.pi / 4 * t)"),
     "autodiff: derivative": (
         PATH,
         "paths/base.py",

@@ -3,7 +3,7 @@
 CLOSED_FORMS = "tests/laws/test_closed_forms.py"
 EVERY = "tests/laws/test_every_path_and_velocity.py"
 STEPS = "tests/laws/test_steps.py"
-BOUNDS = "tests/laws/test_bounds.py"
+INTEGRANDS = "tests/laws/test_integrands.py"
 SAMPLER = "tests/flow/test_sampler.py"
 METRIC = "tests/flow/test_metric_path.py"
 
@@ -82,7 +82,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "self.rate = rows.rate[which.flip(0)]",
     ),
     "marginal of a mixture: lambda": (
-        BOUNDS,
+        INTEGRANDS,
         "closed_forms/mixture.py",
         "rates = token_rates(self.path, t) * posterior",
         "rates = posterior",
