@@ -26,7 +26,7 @@ def tiny_file(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def fingerprint_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], str]:
-    """Return a function that calls a training stage up to its first step and returns what its checkpoints are kept by."""
+    """Return a function that calls a training stage up to its first step; it returns what checkpoints are kept by."""
 
     class Began(Exception):
         pass
