@@ -28,7 +28,7 @@ help:
 	@echo "make setup         only the virtual environment in $(VENV)"
 	@echo "make format        format the Python and Snakemake files"
 	@echo "make schema        regenerate workflow/schemas/config.schema.yaml"
-	@echo "make lock          resolve envs/requirements.in into envs/requirements.txt, cpu.yaml and gpu.yaml"
+	@echo "make lock          resolve envs/*.in into envs/requirements.txt, cpu.yaml and gpu.yaml"
 	@echo "make clean         remove the virtual environment and the caches (not data or results)"
 
 demo: $(STAMP)
@@ -68,8 +68,8 @@ schema: $(STAMP)
 # A local version such as torch's "+cpu" names a build, not a release: it is left out, so that the lock fits every machine.
 lock:
 	rm -rf .lock && "$(PYTHON)" -m venv .lock
-	.lock/bin/python -m pip install --quiet --requirement envs/requirements.in
-	{ echo "# Every package, exact; made by 'make lock' from requirements.in."; \
+	.lock/bin/python -m pip install --quiet --requirement envs/requirements.in --requirement envs/development.in
+	{ echo "# Every package, exact; made by 'make lock' from requirements.in and development.in."; \
 		.lock/bin/python -m pip freeze | sed 's/+[a-z0-9.]*$$//'; } > envs/requirements.txt
 	for kind in cpu gpu; do \
 		{ echo "# The packages of requirements.txt for conda$$([ $$kind = cpu ] || echo ", and those of gpu.txt"); made by 'make lock'."; \

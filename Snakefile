@@ -21,4 +21,4 @@ rule all:
     """Make the tables and figures of all experiments."""
     default_target: True
     input:
-        final_targets(),
+        TARGETS,

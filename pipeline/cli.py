@@ -23,7 +23,6 @@ from pipeline.store import process_record
 from pipeline.store.atomic import FORBIDDEN, FULL
 
 ERROR = 2  # exit status of an error that is explained in one message
-NAME = "python -m pipeline"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def application(arguments: Sequence[str]) -> App:
     """Return the command that the arguments name, or all commands if they name none, to list them."""
-    app = App(name=NAME, help="Discrete flow matching, stage by stage.", help_format="markdown", version_flags=[])
+    name = "kinoflow" if Path(sys.argv[0]).name == "kinoflow" else "python -m pipeline"
+    app = App(name=name, help="Discrete flow matching, stage by stage.", help_format="markdown", version_flags=[])
     modules = command_modules()
     word = arguments[0] if arguments else ""
     if word and not word.startswith("-") and word not in modules:

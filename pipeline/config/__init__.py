@@ -1,20 +1,16 @@
 """The configuration: one frozen, typed tree. Every unknown key, wrong type and impossible value is an error."""
 
-from pipeline.config.base import (
-    REFERENCES,
+from pipeline.config.base import REFERENCES, Limits, Name, Resources, Strict, TrainingResources
+from pipeline.config.choices import (
     Choice,
     DataChoice,
     FigureChoice,
-    Limits,
     LossChoice,
     ModelChoice,
-    Name,
     NameAlone,
+    NestedChoice,
     PathChoice,
-    Resources,
     StepChoice,
-    Strict,
-    TrainingResources,
     VelocityChoice,
 )
 from pipeline.config.experiments import Config, Experiment, Fetching
@@ -36,6 +32,7 @@ __all__ = [
     "ModelChoice",
     "Name",
     "NameAlone",
+    "NestedChoice",
     "PathChoice",
     "Relaxation",
     "Resources",

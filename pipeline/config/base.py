@@ -1,8 +1,8 @@
-"""What all parts of the configuration are made of: names, choices by name, and what a job asks of the machine."""
+"""What all parts of the configuration are made of: names, strict models, and what a job asks of the machine."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 REFERENCES = {
     "images": "held-out images (floor)",
@@ -38,54 +38,6 @@ class Strict(BaseModel):
     """The base of every part of the configuration; nothing is converted, nothing is ignored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class Choice(BaseModel):
-    """A named implementation and its options."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
-
-    name: str = Field(description="which implementation")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options that were given beside the name."""
-        return dict(self.model_extra or {})
-
-
-class DataChoice(Choice):
-    """A data set: a file in `pipeline/data`."""
-
-
-class ModelChoice(Choice):
-    """A network: a file in `pipeline/models`."""
-
-
-class FigureChoice(Choice):
-    """A figure: a file in `pipeline/report/figures`."""
-
-
-class PathChoice(Choice):
-    """A probability path and its options."""
-
-
-class LossChoice(Choice):
-    """A training loss and its options."""
-
-
-class VelocityChoice(Choice):
-    """A velocity and its options."""
-
-
-class StepChoice(Choice):
-    """A kind of sampling step."""
-
-
-def _named(value: Any) -> Any:
-    return {"name": value} if isinstance(value, str) else value
-
-
-NameAlone = BeforeValidator(_named)  # lets `loss: cross_entropy` stand for `loss: {name: cross_entropy}`
 
 
 class Resources(Strict):

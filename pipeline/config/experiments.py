@@ -1,29 +1,22 @@
 """The configuration: one frozen, typed tree; every key that is unknown, of a wrong type or impossible is an error.
 
 What the parts called "choice" take besides their name is declared where they are implemented (a path, a model, a data
-set, ...); :mod:`pipeline.config.choices` checks them. This module imports no torch, so that it loads at once.
+set, ...). This module imports no torch, so that it loads at once.
 """
 
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from pipeline.config.base import (
-    REFERENCES,
-    DataChoice,
-    ExperimentName,
-    FigureChoice,
-    Limits,
-    ModelChoice,
-    Name,
-    NameAlone,
-    Resources,
-    RunName,
-    Strict,
-)
+from pipeline.config.base import REFERENCES, ExperimentName, Limits, Name, Resources, RunName, Strict
+from pipeline.config.choices import DataChoice, FigureChoice, ModelChoice, NameAlone, are_checked
+from pipeline.config.folders import Folder, check_folders
 from pipeline.config.modalities import Crystals, Tokenizer
+from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
+from pipeline.errors import did_you_mean
+from pipeline.store.paper import paper_tables
 
 
 def _sha256(digits: str) -> str:
@@ -65,6 +58,22 @@ class Experiment(Strict):
     crystals: Crystals | None = Field(None, description="relaxation and stability of crystals; null: no crystals")
     runs: dict[RunName, Run] = Field(min_length=1, description="the runs by name")
 
+    @field_validator("scoring")
+    @classmethod
+    def _known_metrics(cls, scoring: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
+        if are_checked(info):
+            from pipeline.config.sources import problems_of_metrics
+
+            refuse(problems_of_metrics(scoring))
+        return scoring
+
+    @field_validator("paper")
+    @classmethod
+    def _known_table(cls, label: str | None, info: ValidationInfo) -> str | None:
+        if label is not None and are_checked(info) and label not in paper_tables():
+            refuse([Problem((), label, f"unknown table; {did_you_mean(label, paper_tables())}")])
+        return label
+
     @model_validator(mode="after")
     def _trained_as_the_run_with_the_weights(self) -> "Experiment":
         for name, run in self.runs.items():
@@ -87,11 +96,11 @@ class Experiment(Strict):
 class Fetching(Strict):
     """Where downloaded data come from and go to."""
 
-    cache: str = Field("data/cache", min_length=1, description="directory of verified files")
+    cache: Folder = Field("data/cache", description="directory of verified files")
     order: tuple[Source, ...] = Field(
         ("embedded", "package", "address", "mirror"), min_length=1, description="kinds of sources, tried in this order"
     )
-    mirror: str | None = Field(None, min_length=1, description="directory that holds copies; null: $KINOFLOW_MIRROR")
+    mirror: Folder | None = Field(None, description="directory that holds copies; null: $KINOFLOW_MIRROR")
     checksums: dict[str, Checksum] = Field(
         {}, description="SHA-256 by file, such as mp20/train.csv, for files of which the catalogue has none"
     )
@@ -102,7 +111,12 @@ class Config(Strict):
 
     scale: Name = Field(description="name of the scale; results go to <results>/<scale>")
     seed: int = Field(0, ge=0, description="seed of every run that has none of its own")
-    results: str = Field("results", min_length=1, description="directory of everything that is computed")
+    results: Folder = Field("results", description="directory of everything that is computed")
     data: Fetching = Field(Fetching(), description="where downloaded data come from and go to")
     limits: Limits = Field(Limits(), description="the most that a retry of a job asks of the machine")
     experiments: dict[ExperimentName, Experiment] = Field(min_length=1, description="the experiments by name")
+
+    @model_validator(mode="after")
+    def _default_folders_can_be_used(self) -> "Config":
+        check_folders({("results",): self.results, ("data", "cache"): self.data.cache})
+        return self

@@ -9,69 +9,110 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
+from pipeline.config.choices import Choice
+from pipeline.config.contract import PACKAGE, C, view
+from pipeline.config.contracts import (
+    CorpusPlugin,
+    DataSetPlugin,
+    FeaturesPlugin,
+    FigurePlugin,
+    ImageSetPlugin,
+    JudgePlugin,
+    MetricPlugin,
+    NetworkPlugin,
+)
+from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError, did_you_mean
 
 _DECLARES_OPTIONS = re.compile(r"^class Options\b", re.MULTILINE)
 
 
-PACKAGE = Path(__file__).parents[1]
+class ChoiceError(KinoflowError, ValueError):
+    """A plugin that does not exist, or does not take an option; pydantic reports it where it was chosen."""
 
 
 @dataclass(frozen=True)
-class Plugins:
-    """The modules that declare `Options` in the folders of one name, by name."""
+class Chosen(Generic[C]):
+    """A plugin that was chosen, with its options; `module` is its dotted name."""
+
+    name: str
+    plugin: C
+    options: Any
+    module: str
+
+    @property
+    def modules(self) -> list[str]:
+        """Its own module, and those of the plugins that its options choose."""
+        return [self.module, *self.plugin.modules(self.options)]
+
+    @property
+    def files(self) -> list[str]:
+        """The names in the catalogue of the files to fetch."""
+        return list(self.plugin.files(self.options))
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The user's files and folders that are read, missing ones too."""
+        return list(self.plugin.inputs(self.options))
+
+    @property
+    def hub_names(self) -> list[str]:
+        """The names of what is read from the Hugging Face Hub."""
+        return list(self.plugin.hub_names(self.options))
+
+
+@dataclass(frozen=True)
+class Plugins(Generic[C]):
+    """The modules that declare `Options` in the folders of one name, by name, seen through their contract."""
 
     noun: str
     folder: str
+    contract: type[C]
 
     def names(self) -> list[str]:
         """Return the names in alphabetical order."""
         return sorted(self._modules())
 
     def module(self, name: str) -> str:
-        """Return the name of the module."""
-        return self._modules()[name]
+        """Return the dotted name of a plugin's module."""
+        if name not in self:
+            raise ChoiceError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
+        return self._modules(name)[name]
 
-    def _modules(self) -> dict[str, str]:
+    def __contains__(self, name: str) -> bool:
+        return name.isidentifier() and name in self._modules(name)
+
+    def load(self, name: str) -> C:
+        """Return a plugin."""
+        return view(importlib.import_module(self.module(name)), self.contract)
+
+    def options(self, name: str, values: dict[str, Any]) -> Any:
+        """Return the options of a plugin with `values`."""
+        return self.load(name).Options.model_validate_json(json.dumps(values))  # JSON: a list is a tuple
+
+    def chosen(self, choice: Choice) -> Chosen[C]:
+        """Return the plugin that was chosen, with its options."""
+        plugin = self.load(choice.name)
+        options, problems = problems_of(plugin.Options, choice.options, (choice.name,))
+        if problems:
+            raise ChoiceError("; ".join(map(str, problems)))
+        return Chosen(choice.name, plugin, options, self.module(choice.name))
+
+    def _modules(self, pattern: str = "*") -> dict[str, str]:
         return {
             file.stem: f"{PACKAGE.name}.{file.parents[1].name}.{self.folder}.{file.stem}"
-            for file in PACKAGE.glob(f"*/{self.folder}/*.py")
+            for file in PACKAGE.glob(f"*/{self.folder}/{pattern}.py")
             if _DECLARES_OPTIONS.search(file.read_text("utf-8"))
         }
 
-    def load(self, name: str) -> Any:
-        """Return the module."""
-        if name not in self.names():
-            raise KinoflowError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
-        return importlib.import_module(self.module(name))
 
-    def options(self, name: str, values: dict[str, Any]) -> Any:
-        """Return the module's options with `values`."""
-        return self.load(name).Options.model_validate_json(json.dumps(values))  # JSON: a list is a tuple
-
-
-DATASETS = Plugins("data set", "datasets")
-CORPORA = Plugins("corpus", "corpora")
-IMAGE_SETS = Plugins("set of images", "sources")
-MODELS = Plugins("model", "networks")
-JUDGES = Plugins("judge", "judges")
-FEATURES = Plugins("features", "features")
-METRICS = Plugins("metric", "metrics")
-FIGURES = Plugins("figure", "figures")
-
-
-def files_needed(module: Any, options: Any) -> list[str]:
-    """Return the names in the catalogue of the files that a data set or a metric needs."""
-    return list(module.files(options)) if hasattr(module, "files") else list(getattr(module, "FILES", ()))
-
-
-def inputs_needed(module: Any, options: Any) -> list[Path]:
-    """Return the files and folders of the user that a data set or a metric reads; one that is missing is among them."""
-    return list(module.inputs(options)) if hasattr(module, "inputs") else []
-
-
-def hub_needed(module: Any, options: Any) -> list[str]:
-    """Return the names of what a data set or a metric reads from the Hugging Face Hub, not from a directory."""
-    return list(module.hub_names(options)) if hasattr(module, "hub_names") else []
+DATASETS = Plugins("data set", "datasets", DataSetPlugin)
+CORPORA = Plugins("corpus", "corpora", CorpusPlugin)
+IMAGE_SETS = Plugins("set of images", "sources", ImageSetPlugin)
+MODELS = Plugins("model", "networks", NetworkPlugin)
+JUDGES = Plugins("judge", "judges", JudgePlugin)
+FEATURES = Plugins("features", "features", FeaturesPlugin)
+METRICS = Plugins("metric", "metrics", MetricPlugin)
+FIGURES = Plugins("figure", "figures", FigurePlugin)

@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pipeline.errors import KinoflowError, did_you_mean
 
@@ -31,6 +32,8 @@ _MEANING = {
     "model_type": "must be a mapping of keys to values",
     "string_pattern_mismatch": "must be a letter followed by letters, digits and underscores",
     "value_error": "{error}",
+    "found": "{message}",
+    "json_invalid": "a value holds a character that is not UTF-8; write it in UTF-8",
 }
 
 _NUMBER_OR_LIST = re.compile(r"float|json-or-python\[.*")  # what pydantic adds to the key of `float | Sequence[float]`
@@ -58,20 +61,44 @@ class ConfigError(KinoflowError):
         self.problems = tuple(problems)
 
 
-def problems_of(model: type[M], raw: Any, at: tuple[str, ...] = ()) -> tuple[M | None, list[Problem]]:
+def problems_of(
+    model: type[M], raw: Any, at: tuple[str, ...] = (), context: Mapping[str, Any] | None = None
+) -> tuple[M | None, list[Problem]]:
     """Return `raw` as a `model`, or None and what is wrong with it; keys are named from `at` on."""
     try:
         # By way of JSON, where a list is a tuple and nothing else is converted.
-        return model.model_validate_json(json.dumps(raw, default=str)), []
+        return model.model_validate_json(json.dumps(raw, default=str), context=context), []
     except ValidationError as error:
         problems = [_problem(model, details, at) for details in error.errors(include_url=False)]
         return None, list({str(problem): problem for problem in problems}.values())
 
 
-def without_repetitions(problems: Sequence[Problem]) -> list[Problem]:
-    """Return the problems without those of runs that only repeat one of their experiment."""
+def refuse(problems: Sequence[Problem]) -> None:
+    """Raise an error with problems that a validator has found, if there are any; pydantic adds where they are."""
+    if problems:
+        lines = [
+            InitErrorDetails(
+                type=PydanticCustomError("found", "{message}", {"message": problem.message}),
+                loc=problem.key,
+                input=problem.value,
+            )
+            for problem in problems
+        ]
+        raise ValidationError.from_exception_data("configuration", lines)
+
+
+def refused_in(error: ValidationError) -> list[Problem]:
+    """Return the problems that validators have found, as they were before pydantic added where they are."""
+    found = [details for details in error.errors(include_url=False) if details["type"] == "found"]
+    return [Problem(tuple(map(str, one["loc"])), one["input"], one["ctx"]["message"]) for one in found]
+
+
+def without_repetitions(problems: Sequence[Problem], added: Set[tuple[str, ...]] = frozenset()) -> list[Problem]:
+    """Return the problems without those that runs repeat: runs of their experiment, `added` ones of any other run."""
     known = set(map(str, problems))
     kept = [problem for problem in problems if str(_of_the_experiment(problem)) not in known]
+    told = {_of_any_run(problem) for problem in kept if problem.key[:4] not in added}
+    kept = [problem for problem in kept if problem.key[:4] not in added or _of_any_run(problem) not in told]
     return list({str(problem): problem for problem in kept}.values())
 
 
@@ -95,6 +122,8 @@ def _fields_at(model: type[BaseModel], location: tuple[str, ...]) -> list[str]:
     """Return the keys that the part of the configuration at `location` knows."""
     current: Any = model
     for part in location:
+        if _is_model(current) and part.isdigit():
+            continue  # the place in a list of such models
         inner = current.model_fields[part].annotation if _is_model(current) else get_args(current)[-1]  # of a dict
         optional = get_origin(inner) is not dict and next(filter(_is_model, get_args(inner)), None)  # of `model | None`
         current = optional or inner
@@ -110,6 +139,10 @@ def _of_the_experiment(problem: Problem) -> Problem | None:
     if len(key) > 4 and key[0] == "experiments" and key[2] == "runs":
         return Problem((*key[:2], *key[4:]), problem.value, problem.message)
     return None
+
+
+def _of_any_run(problem: Problem) -> tuple[Any, ...]:
+    return problem.key[:3], problem.key[4:], problem.message
 
 
 def _short(value: Any) -> str:

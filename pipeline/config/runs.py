@@ -4,18 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from pipeline.config.base import (
-    LossChoice,
-    ModelChoice,
-    NameAlone,
-    PathChoice,
-    Resources,
-    RunName,
-    StepChoice,
-    Strict,
-    TrainingResources,
-    VelocityChoice,
-)
+from pipeline.config.base import Resources, RunName, Strict, TrainingResources
+from pipeline.config.choices import LossChoice, ModelChoice, NameAlone, PathChoice, StepChoice, VelocityChoice
 
 
 class Training(Strict):

@@ -5,29 +5,11 @@ from typing import Any
 
 import yaml
 
-from pipeline.config import Config
-from pipeline.config.choices import Source, options_model
-from pipeline.config.plugins import CORPORA, DATASETS, FEATURES, FIGURES, IMAGE_SETS, JUDGES, METRICS, MODELS
-from pipeline.flow.losses import LOSSES
-from pipeline.flow.paths import PATHS
-from pipeline.flow.steps import STEPS
-from pipeline.flow.velocities import VELOCITIES
+from pipeline.config.choices import Choice, DataChoice, ModelChoice, NestedChoice, PathChoice
+from pipeline.config.experiments import Config
+from pipeline.config.plugins import METRICS
+from pipeline.config.sources import Source, options_model
 
-CHOICES: dict[str, Source] = {
-    "DataChoice": DATASETS,
-    "ModelChoice": MODELS,
-    "FigureChoice": FIGURES,
-    "PathChoice": PATHS,
-    "LossChoice": LOSSES,
-    "VelocityChoice": VELOCITIES,
-    "StepChoice": STEPS,
-    "CorpusChoice": CORPORA,
-    "JudgeChoice": JUDGES,
-    "ImageChoice": IMAGE_SETS,
-    "FeatureChoice": FEATURES,
-}
-# `loss: cross_entropy` will do
-NAME_ALONE = tuple(choice for choice in CHOICES if choice not in ("DataChoice", "ModelChoice", "PathChoice"))
 HEADER = "# Made by `make schema` from pipeline/config/experiments.py and the implementations; do not edit.\n"
 
 
@@ -40,17 +22,19 @@ def config_schema() -> dict[str, Any]:
     """Return the schema, with the options of every implementation that can be chosen."""
     schema = Config.model_json_schema()
     definitions: dict[str, Any] = schema["$defs"]
-    chosen = {
-        choice: [_alternative(source, name, partial=choice == "ModelChoice") for name in source.names()]
-        for choice, source in CHOICES.items()
-    }
     metrics = {name: _options(METRICS, name) for name in METRICS.names()}
+    chosen: dict[type[Choice], list[dict[str, Any]]] = {}
+    for kind in (Choice, NestedChoice):  # first the plugins, then what their options choose
+        for choice in [choice for choice in kind.__subclasses__() if choice.SOURCE]:
+            source, partial = choice.source(), choice is ModelChoice
+            chosen[choice] = [_alternative(source, name, partial) for name in source.names()]
     for options in [*metrics.values(), *(option for alternatives in chosen.values() for option in alternatives)]:
         definitions |= options.pop("$defs", {})  # references are to the whole schema's
     for choice, alternatives in chosen.items():
-        if choice in NAME_ALONE:
-            alternatives.append({"enum": CHOICES[choice].names()})
-        definitions[choice] = {"description": definitions[choice]["description"], "anyOf": alternatives}
+        if choice not in (DataChoice, ModelChoice, PathChoice):  # `loss: cross_entropy` will do
+            alternatives.append({"enum": choice.source().names()})
+        description = definitions[choice.__name__]["description"]
+        definitions[choice.__name__] = {"description": description, "anyOf": alternatives}
     tokenizer = definitions["TokenizerChoice"]
     definitions["TokenizerChoice"] = {"anyOf": [tokenizer, {"enum": tokenizer["properties"]["name"]["enum"]}]}
     scoring = definitions["Experiment"]["properties"]["scoring"]

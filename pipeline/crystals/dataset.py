@@ -1,8 +1,8 @@
 """What data sets of crystals share: options, splits, Niggli cells, rows with reasons, and tokens.
 
-A data set of crystals is a file in `pipeline/data` with `CRYSTALS = True`, `Options` and `read(options, seed, cache)`,
-the rows of all its structures; the rest it takes from here. Rows are a crystal frame with `split`, `formation_energy`,
-`energy_above_hull` (eV/atom, NaN: unknown) and `niggli`: whether the cell is reduced.
+A data set of crystals is a file in `pipeline/crystals/datasets` with `CRYSTALS = True`, `Options` and
+`read(options, seed, cache)`, the rows of all its structures; the rest it takes from here. Rows are a crystal frame with
+`split`, `formation_energy`, `energy_above_hull` (eV/atom, NaN: unknown) and `niggli`: whether the cell is reduced.
 """
 
 import warnings

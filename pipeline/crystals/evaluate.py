@@ -129,10 +129,10 @@ def _hull(
 def _scores(config: Config, experiment: str, evidence: CrystalEvidence) -> dict[str, float]:
     """Return the metrics of crystals, and those of the experiment that need no more than evidence."""
     scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
-    own = [name for name in scoring if hasattr(METRICS.load(name), "measure")]
     scores: dict[str, float] = {}
-    for name in dict.fromkeys([*OF_CRYSTALS, *own]):
-        scores |= METRICS.load(name).measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
+    for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):
+        if measure := METRICS.load(name).measure:
+            scores |= measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
     return scores
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pipeline.config import NameAlone, Strict
 from pipeline.images.source import ImageChoice, ImageSource
@@ -13,12 +13,6 @@ class ImageOptions(Strict):
     """Which images."""
 
     images: Annotated[ImageChoice, NameAlone] = Field(description="set of images, and its options")
-
-    @field_validator("images")
-    @classmethod
-    def _known_images(cls, choice: ImageChoice) -> ImageChoice:
-        ImageSource.of(choice)
-        return choice
 
 
 def image_source(options: ImageOptions) -> ImageSource:
@@ -38,4 +32,4 @@ def inputs(options: ImageOptions) -> list[Path]:
 
 def modules(options: ImageOptions) -> list[str]:
     """Return the module of the set of images, which is loaded by name."""
-    return [image_source(options).module_name]
+    return image_source(options).modules

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from pipeline.config import Choice, Config
-from pipeline.config.chosen import chosen
-from pipeline.config.plugins import FEATURES, METRICS
+from pipeline.config import Config, NestedChoice
+from pipeline.config.contracts import FeaturesPlugin
+from pipeline.config.plugins import FEATURES, METRICS, Chosen
 from pipeline.errors import KinoflowError
 
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
@@ -19,47 +18,33 @@ if TYPE_CHECKING:  # names of types; what is computed with is imported where it 
 METRIC = "frechet_distance"
 
 
-class FeatureChoice(Choice):
+class FeatureChoice(NestedChoice):
     """Features of images: a file in `pipeline/images/features`."""
 
+    SOURCE = "pipeline.config.plugins.FEATURES"
 
-@dataclass(frozen=True)
-class ChosenFeatures:
-    """A module of :mod:`pipeline.images.features` with its options."""
 
-    name: str
-    module: Any
-    options: Any
+class ChosenFeatures(Chosen[FeaturesPlugin]):
+    """Features with their options."""
 
     @classmethod
-    def of(cls, choice: FeatureChoice) -> ChosenFeatures:
-        """Return the features that were chosen; a wrong name or option is a ValueError that says so."""
-        return cls(choice.name, *chosen(FEATURES, choice))
+    def of(cls, choice: FeatureChoice) -> Self:
+        """Return the features that were chosen; a wrong name or option is a ValueError."""
+        return cls(**vars(FEATURES.chosen(choice)))
 
     @property
     def label(self) -> str:
         """What the tables call them."""
-        label: str = self.module.label(self.options)
-        return label
-
-    @property
-    def files(self) -> list[str]:
-        """The names in the catalogue of the files that the network is read from."""
-        return list(self.module.files(self.options))
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files of the user that the network is read from."""
-        return list(self.module.inputs(self.options)) if hasattr(self.module, "inputs") else []
+        return self.plugin.label(self.options)
 
     @property
     def trained(self) -> bool:
-        """Whether the network is trained by the workflow, on the experiment's own images."""
-        return bool(getattr(self.module, "TRAINED", False))
+        """Whether the workflow trains the network, on the experiment's own images."""
+        return self.plugin.TRAINED
 
     def load(self, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
         """Return the network at work; an error with the ways to have one if it is not there."""
-        extractor: FeatureExtractor = self.module.load(self.options, cache=cache, classifier=classifier, device=device)
+        extractor: FeatureExtractor = self.plugin.load(self.options, cache=cache, classifier=classifier, device=device)
         return extractor
 
 

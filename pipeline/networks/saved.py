@@ -1,6 +1,5 @@
 """Trained networks in safetensors files that say what they are: the weights, the model, the path and the loss."""
 
-import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -18,7 +17,8 @@ from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.flow.score import negative_score_entropy, posterior_logits
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.store.tensors import read_description, write_network
+from pipeline.store.arrays import read_description
+from pipeline.store.tensors import write_network
 from pipeline.tokens.token_data import TokenData
 
 if TYPE_CHECKING:
@@ -100,17 +100,17 @@ class SavedModel:
 
 def new_network(choice: ModelChoice, data: TokenShape) -> nn.Module:
     """Return an untrained network for data of some shape; one of images is told their grid and number of classes."""
-    module = MODELS.load(choice.name)
+    chosen = MODELS.chosen(choice)
     known = {"grid": data.grid, "classes": data.classes}
-    taken = {key: value for key, value in known.items() if key in inspect.signature(module.build).parameters}
-    options = MODELS.options(choice.name, choice.options)
-    network: nn.Module = module.build(options, data.vocabulary, data.length, **taken)
+    taken = {key: value for key, value in known.items() if chosen.plugin.takes(key)}
+    network: nn.Module = chosen.plugin.build(chosen.options, data.vocabulary, data.length, **taken)
     return network
 
 
 def is_told_classes(choice: ModelChoice) -> bool:
     """Return whether a network takes the class of each sequence, as `labels`."""
-    return bool(getattr(MODELS.options(choice.name, choice.options), "conditional", False))
+    chosen = MODELS.chosen(choice)
+    return chosen.plugin.is_told_classes(chosen.options)
 
 
 def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:

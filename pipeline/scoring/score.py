@@ -13,9 +13,7 @@ def conditions_of_metrics(subject: Subject, scoring: Mapping[str, dict[str, Any]
     """Return what the metrics have to say of how they measured, such as who judged."""
     conditions: dict[str, Any] = {}
     for name, options in scoring.items():
-        module = METRICS.load(name)
-        if hasattr(module, "conditions"):
-            conditions |= module.conditions(subject, METRICS.options(name, options))
+        conditions |= METRICS.load(name).conditions(subject, METRICS.options(name, options))
     return conditions
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import VelocityChoice
-from pipeline.config.plugins import DATASETS, METRICS, MODELS, files_needed, hub_needed, inputs_needed
+from pipeline.config.contracts import JudgedMetricPlugin
+from pipeline.config.plugins import METRICS, MODELS, Chosen
 from pipeline.stages.declaration import Need
 from pipeline.stages.job import Job
 from pipeline.store.code import modules_named
@@ -13,7 +14,7 @@ from pipeline.store.code import modules_named
 
 def data_modules(job: Job) -> list[str]:
     """Return the module of the data set, and those that its options choose."""
-    return [DATASETS.module(job.block.data.name), *_further(*job.data)]
+    return job.data.modules
 
 
 def metric_modules(job: Job) -> list[str]:
@@ -23,7 +24,7 @@ def metric_modules(job: Job) -> list[str]:
 
 def metric_choices(job: Job) -> list[str]:
     """Return the modules that the options of the metrics choose, such as the features of images."""
-    return [name for metric, options in job.metrics for name in _further(metric, options)]
+    return [name for metric in job.metrics for name in metric.modules[1:]]
 
 
 def path_modules(job: Job) -> list[str]:
@@ -43,19 +44,19 @@ def searched_velocities(job: Job) -> tuple[VelocityChoice, ...]:
 
 def data_needs(job: Job) -> Iterator[Need]:
     """Yield what the data set is made from."""
-    yield _need(f"experiments.{job.experiment}.data", *job.data)
+    yield _need(f"experiments.{job.experiment}.data", job.data)
 
 
 def metric_needs(job: Job) -> Iterator[Need]:
     """Yield what the metrics measure with."""
-    for name, (metric, options) in zip(job.block.scoring, job.metrics, strict=True):
-        yield _need(f"experiments.{job.experiment}.scoring.{name}", metric, options)
+    for metric in job.metrics:
+        yield _need(f"experiments.{job.experiment}.scoring.{metric.name}", metric)
 
 
-def metric_files(job: Job) -> list[Path]:
-    """Return the files that the metrics measure with: fetched ones, and the user's own."""
-    needs = list(metric_needs(job))
-    return [job.cache / name for need in needs for name in need.fetched] + [path for need in needs for path in need.own]
+def files_of(job: Job, *chosen: Chosen[Any]) -> list[Path]:
+    """Return the files that plugins read: fetched ones, and the user's own."""
+    fetched = [job.cache / name for one in chosen for name in one.files]
+    return fetched + [path for one in chosen for path in one.inputs]
 
 
 def judging_run(job: Job) -> str | None:
@@ -70,19 +71,13 @@ def is_judged_from_outside(job: Job) -> bool:
 
 def trains_classifier(job: Job) -> bool:
     """Return whether the workflow trains the classifier that images are compared by."""
-    return any(
-        metric.classifier_of(options) for metric, options in job.metrics if getattr(metric, "classifier_of", None)
-    )
+    return any(metric.plugin.classifier_of(metric.options) for metric in job.metrics)
 
 
 def _judges(job: Job) -> list[str | None]:
-    return [metric.run_of(options) for metric, options in job.metrics if getattr(metric, "run_of", None)]
+    judged = [(metric.plugin, metric.options) for metric in job.metrics]
+    return [plugin.run_of(options) for plugin, options in judged if isinstance(plugin, JudgedMetricPlugin)]
 
 
-def _need(key: str, module: Any, options: Any) -> Need:
-    own, hub = inputs_needed(module, options), hub_needed(module, options)
-    return Need(key, tuple(files_needed(module, options)), tuple(own), tuple(hub))
-
-
-def _further(module: Any, options: Any) -> list[str]:
-    return list(module.modules(options)) if getattr(module, "modules", None) else []
+def _need(key: str, chosen: Chosen[Any]) -> Need:
+    return Need(key, tuple(chosen.files), tuple(chosen.inputs), tuple(chosen.hub_names))

@@ -27,7 +27,7 @@ def encode(job: Job, *, images: Input, tokenizer: Input, output: Output, gpus: C
 
     check_gpus(gpus, "tokenizer.training.resources.gpus")
     choice, data = job.block.data, ImageData.load(images)
-    _, options = job.data
+    options = job.data.options
     saved = SavedTokenizer.load(tokenizer, "cuda" if gpus else "cpu")
     if saved.description.codes != options.codes:
         trained, key = f"{tokenizer}: trained for {saved.description.codes} codes", f"experiments.{job.experiment}.data"

@@ -54,14 +54,15 @@ def figure(
     if choice is None:
         known = ", ".join(FIGURES.names())
         raise KinoflowError(f"experiments.{job.experiment}.figure: none is set; name one of {known}")
-    plugin, options = FIGURES.load(choice.name), FIGURES.options(choice.name, choice.options)
+    chosen = FIGURES.chosen(choice)
+    plugin, options = chosen.plugin, chosen.options
     further = {"structures": structures, "relaxed": relaxed, "scores": scores, "pictures": pictures}
     for flag, paths in further.items():
         if paths and len(paths) != len(samples):
             raise KinoflowError(f"--{flag}: {len(paths)} files for {len(samples)} of --samples; give one for each")
     exhibits = [
         Exhibit(
-            SampleSet.load(path, with_tokens=getattr(plugin, "TOKENS", True)),
+            SampleSet.load(path, with_tokens=plugin.TOKENS),
             {flag: read_table(further[flag][number]) for flag in ("structures", "relaxed") if further[flag]},
             read_json(scores[number])["metrics"] if scores else None,
             pictures[number] if pictures else None,

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from pipeline.config import Config, Crystals, Experiment, Run, Tokenizer
-from pipeline.config.plugins import DATASETS, METRICS
+from pipeline.config import Choice, Config, Crystals, Experiment, Run, Tokenizer
+from pipeline.config.contracts import DataSetPlugin, MetricPlugin
+from pipeline.config.plugins import DATASETS, METRICS, Chosen
 from pipeline.errors import KinoflowError
 from pipeline.store.code import constant_of
 
@@ -69,15 +69,14 @@ class Job:
         return self._data_say("IMAGES")
 
     @property
-    def data(self) -> tuple[Any, Any]:
-        """The module of the data set, and its options."""
-        choice = self.block.data
-        return DATASETS.load(choice.name), DATASETS.options(choice.name, choice.options)
+    def data(self) -> Chosen[DataSetPlugin]:
+        """The data set."""
+        return DATASETS.chosen(self.block.data)
 
     @property
-    def metrics(self) -> list[tuple[Any, Any]]:
-        """The modules of the metrics, each with its options."""
-        return [(METRICS.load(name), METRICS.options(name, options)) for name, options in self.block.scoring.items()]
+    def metrics(self) -> list[Chosen[MetricPlugin]]:
+        """The metrics."""
+        return [METRICS.chosen(Choice(name=name, **options)) for name, options in self.block.scoring.items()]
 
     def runs(self) -> Iterator["Job"]:
         """Yield a job for each run."""

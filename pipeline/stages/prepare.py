@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pipeline.stages.chosen import data_modules, data_needs
+from pipeline.config.contracts import CrystalSetPlugin
+from pipeline.stages.chosen import data_modules, data_needs, files_of
 from pipeline.stages.declaration import OptionalOutput, Output, stage
 from pipeline.stages.job import Job
 
@@ -31,9 +32,9 @@ def prepare(job: Job, *, output: Output, rows: OptionalOutput = None) -> None:
     from pipeline.store.parquet import write_table
     from pipeline.store.provenance import write_provenance
 
-    data_set, options = job.data
+    data_set, options = job.data.plugin, job.data.options
     written = [output]
-    if job.block.crystals is not None:
+    if isinstance(data_set, CrystalSetPlugin):
         structures = data_set.read(options, job.config.seed, job.cache)
         if rows is not None:
             write_table(rows, structures)
@@ -42,7 +43,4 @@ def prepare(job: Job, *, output: Output, rows: OptionalOutput = None) -> None:
     else:
         data = data_set.prepare(options, job.config.seed, job.cache)
     data.save(output)
-    needs = list(data_needs(job))
-    inputs = [job.cache / name for need in needs for name in need.fetched]
-    inputs += [path for need in needs for path in need.own]
-    write_provenance(written, {"data": job.block.data.model_dump()}, job.config.seed, inputs)
+    write_provenance(written, {"data": job.block.data.model_dump()}, job.config.seed, files_of(job, job.data))

@@ -35,7 +35,7 @@ def prepare_images(job: Job, *, output: Output) -> None:
     from pipeline.images.dataset import image_source
     from pipeline.store.provenance import write_provenance
 
-    _, options = job.data
+    options = job.data.options
     source = image_source(options)
     images = source.read(job.config.seed, job.cache)
     images.save(output)

@@ -32,6 +32,5 @@ def prepare_pixels(job: Job, *, images: Input, output: Output) -> None:
     from pipeline.images.imagedata import ImageData
     from pipeline.store.provenance import write_provenance
 
-    data_set, options = job.data
-    data_set.from_images(options, ImageData.load(images)).save(output)
+    job.data.plugin.from_images(job.data.options, ImageData.load(images)).save(output)
     write_provenance([output], {"data": job.block.data.model_dump()}, job.config.seed, [images])

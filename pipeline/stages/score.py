@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import metric_files, metric_modules, metric_needs, path_modules
+from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules
 from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
 from pipeline.stages.job import Job
 
@@ -92,7 +92,7 @@ def score(
         "test": test,
     }
     files = {key: path for key, path in further.items() if path is not None}
-    inputs = [samples, tokens, *([weights] if weights else []), *files.values(), *metric_files(job)]
+    inputs = [samples, tokens, *([weights] if weights else []), *files.values(), *files_of(job, *job.metrics)]
     made_from = score.fingerprint(job, inputs) if journal else ""
     finished, large = (Journal(journal, made_from), TensorJournal(journal, made_from)) if journal else (None, None)
     subject = Subject(

@@ -161,13 +161,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without_words(text: str) -> bytes:
-    """Return a module without its comments and docstrings; those that share a line with code stay."""
+    """Return a module without its comments, docstrings and empty lines; docstrings that share a line with code stay."""
     written = text.split("\n")
     lines: list[str | None] = [*written]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = written[row - 1][:column].rstrip() or None
+        elif token.type == tokenize.NL and not token.line.strip():
+            lines[token.start[0] - 1] = None
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             first, last = node.body[0].lineno - 1, (node.body[0].end_lineno or 0) - 1

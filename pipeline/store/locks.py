@@ -68,8 +68,9 @@ def _is_current(descriptor: int, path: Path) -> bool:
 def claim(folder: Path, lock: Path) -> None:
     """Keep other runs out of a folder for as long as this process lives, by the file `lock`; one at work is an error.
 
-    The kernel frees the lock of a process that has ended, however it did. Where a file system has no locks, nothing is
-    kept out.
+    Jobs read the configuration of their run from the folder. Snakemake's own lock lets runs through that make different
+    files, and its end frees the locks of all others. The kernel frees this one when its process ends, however it does.
+    Where a file system has no locks, nothing is kept out.
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -79,14 +80,38 @@ def claim(folder: Path, lock: Path) -> None:
             f"{lock}: belongs to another user, who has run the workflow in {folder}; get the right to write it, or use "
             "a directory of your own: --config results=<directory>"
         ) from None
+    if not _is_free(descriptor):
+        os.close(descriptor)
+        raise _at_work(folder)
+
+
+def check_unclaimed(folder: Path, lock: Path) -> None:
+    """Raise the same error if another run is at work in a folder; claim nothing."""
+    try:
+        descriptor = os.open(lock, os.O_RDWR)
+    except OSError:  # no run yet, or that of another user: `claim` says so
+        return
+    try:
+        if not _is_free(descriptor):
+            raise _at_work(folder)
+    finally:
+        os.close(descriptor)
+
+
+def _is_free(descriptor: int) -> bool:
+    """Lock an open file unless another process has; a file system without locks has none."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(descriptor)
-        raise KinoflowError(
-            f"{folder}: another run is at work there; wait until it has ended, name all targets in one call, or give "
-            "this one a directory of its own: --config results=<directory>"
-        ) from None
+        return False
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
+    return True
+
+
+def _at_work(folder: Path) -> KinoflowError:
+    return KinoflowError(
+        f"{folder}: another run is at work there; wait until it has ended, name all targets in one call, or give "
+        "this one a directory of its own: --config results=<directory>"
+    )

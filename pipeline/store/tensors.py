@@ -1,28 +1,15 @@
-"""Safetensors files that say what they hold, and clear errors for those that are damaged or in the wrong place.
+"""Tensors in safetensors files that say what they hold, mapped into memory when they are read."""
 
-The description is one entry of the file's metadata: with several, safetensors would write them in an order that
-changes from process to process, and equal content would not give equal files.
-"""
-
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from pipeline.errors import KinoflowError
+from pipeline.store.arrays import metadata_of, read_description, unreadable
 from pipeline.store.atomic import replacing
 from pipeline.store.mapped_files import mapped_tensors
-
-_ENTRY = "kinoflow"
-
-
-def metadata_of(kind: str, description: Mapping[str, Any]) -> dict[str, str]:
-    """Return the metadata of a file of some kind: tokens, samples or weights."""
-    return {_ENTRY: json.dumps({"kind": kind, "description": description}, sort_keys=True)}
 
 
 def write_tensors(path: Path, kind: str, tensors: dict[str, Tensor], description: Mapping[str, Any]) -> None:
@@ -43,26 +30,10 @@ def write_network(path: Path, kind: str, network: nn.Module, description: Mappin
     write_tensors(path, kind, weights, description)
 
 
-def read_description(path: Path, kind: str) -> dict[str, Any]:
-    """Return the description of a file, which must hold what `kind` says."""
-    return _read(path, kind, with_tensors=False)[1]
-
-
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the tensors of a file, mapped, and its description; it must hold what `kind` says."""
-    return _read(path, kind, with_tensors=True)
-
-
-def _read(path: Path, kind: str, *, with_tensors: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    description = read_description(path, kind)
     try:
-        with safe_open(path, framework="numpy") as file:  # checks the header and the size of the file, maps nothing
-            entry = json.loads((file.metadata() or {}).get(_ENTRY, "{}"))
-        tensors = mapped_tensors(path) if with_tensors else {}
-    except (SafetensorError, OSError, ValueError) as error:
-        raise KinoflowError(
-            f"{path}: cannot be read as a file of {kind} ({error}); remove it and make it again"
-        ) from error
-    if entry.get("kind") != kind:
-        raise KinoflowError(f"{path}: holds {entry.get('kind', 'something else')}, not {kind}; give another file")
-    description: dict[str, Any] = entry["description"]
-    return tensors, description
+        return mapped_tensors(path), description
+    except (OSError, ValueError) as error:
+        raise unreadable(path, kind, error) from error

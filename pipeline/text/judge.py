@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
-from pipeline.config import Choice
-from pipeline.config.chosen import chosen
-from pipeline.config.plugins import JUDGES
+from pipeline.config import NestedChoice
+from pipeline.config.contracts import JudgePlugin
+from pipeline.config.plugins import JUDGES, Chosen
 
 if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
     import torch
@@ -19,52 +18,31 @@ if TYPE_CHECKING:  # names of types; what is computed with is imported where it 
 METRIC = "generative_perplexity"
 
 
-class JudgeChoice(Choice):
+class JudgeChoice(NestedChoice):
     """A judge: a file in `pipeline/text/judges`."""
 
+    SOURCE = "pipeline.config.plugins.JUDGES"
 
-@dataclass(frozen=True)
-class ChosenJudge:
-    """A module of :mod:`pipeline.text.judges` with its options."""
 
-    name: str
-    module: Any
-    options: Any
+class ChosenJudge(Chosen[JudgePlugin]):
+    """A judge with its options."""
 
     @classmethod
-    def of(cls, choice: JudgeChoice) -> ChosenJudge:
-        """Return the judge that was chosen; a wrong name or option is a ValueError that says so."""
-        return cls(choice.name, *chosen(JUDGES, choice))
+    def of(cls, choice: JudgeChoice) -> Self:
+        """Return the judge that was chosen; a wrong name or option is a ValueError."""
+        return cls(**vars(JUDGES.chosen(choice)))
 
     @property
     def label(self) -> str:
         """What the tables call it."""
-        label: str = self.module.label(self.options)
-        return label
-
-    @property
-    def files(self) -> list[str]:
-        """The names in the catalogue of the files that it is read from."""
-        return list(self.module.files(self.options))
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files of the user that it is read from."""
-        return list(self.module.inputs(self.options)) if hasattr(self.module, "inputs") else []
-
-    @property
-    def hub_name(self) -> str | None:
-        """The name on the model hub that it is read by, if it is."""
-        name: str | None = self.module.hub_name(self.options) if hasattr(self.module, "hub_name") else None
-        return name
+        return self.plugin.label(self.options)
 
     @property
     def run(self) -> str | None:
         """The run of the experiment whose network it is, if it is one."""
-        run: str | None = getattr(self.options, "run", None)
-        return run
+        return self.plugin.run_of(self.options)
 
     def load(self, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:
         """Return the judge at work; an error with the ways to have one if it is not there."""
-        judge: Judge = self.module.load(self.options, cache=cache, weights=weights, data=data, device=device)
+        judge: Judge = self.plugin.load(self.options, cache=cache, weights=weights, data=data, device=device)
         return judge

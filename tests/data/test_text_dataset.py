@@ -135,7 +135,7 @@ def test_files_are_those_of_the_corpora_and_the_tokenizer(corpus: dict[str, str]
         ({"corpus": "lambada"}, "corpus: 'lambada' has no training split, only test; use it in `evaluation`"),
         ({"evaluation": ["lambada", "lambada"]}, "evaluation: 'lambada' is there twice"),
         ({"evaluation": ["sotu"]}, "evaluation: 'sotu' is trained on"),
-        ({"evaluation": ["wikitext"]}, "evaluation: unknown corpus 'wikitext'; did you mean 'wikitext2'"),
+        ({"evaluation": ["wikitext"]}, "evaluation.0: unknown corpus 'wikitext'; did you mean 'wikitext2'"),
         ({"tokenizer": "bpe"}, "tokenizer: size: required key is missing"),
         ({"tokenizer": "gpt3"}, 'tokenizer.name = "gpt3": not allowed'),
         ({"tokenizer": {"name": "bpe", "size": 10}}, "tokenizer.size = 10: must be at least 257"),

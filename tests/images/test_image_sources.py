@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from pipeline.config.plugins import IMAGE_SETS, files_needed
+from pipeline.config.plugins import IMAGE_SETS
 from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.images.picture import ImageError
 from pipeline.images.sources import cifar10, digits, mnist
@@ -41,7 +41,7 @@ def test_source_declares_what_every_source_has(name: str) -> None:
     assert source.side(options) >= 1
     assert source.class_count(options) in (None, 10)
     assert list(inspect.signature(source.read).parameters) == ["options", "seed", "cache"]
-    assert set(files_needed(source, options)) <= set(CATALOGUE)
+    assert set(source.files(options)) <= set(CATALOGUE)
     assert all(field.description for field in source.Options.model_fields.values())
 
 

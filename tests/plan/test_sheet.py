@@ -182,7 +182,7 @@ def test_bfloat16_takes_the_peak_of_the_gpu_that_has_it(tmp_path: Path) -> None:
 
 def test_a_data_set_that_does_not_tell_its_length_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("pipeline.known.datasets.checkerboard.length")
-    with pytest.raises(KinoflowError, match=r"pipeline/data/checkerboard\.py does not say .* add length\(options\)"):
+    with pytest.raises(KinoflowError, match=r"known/datasets/checkerboard\.py does not say .* add length\(options\)"):
         sheet_of(configured(tmp_path, {}))
 
 

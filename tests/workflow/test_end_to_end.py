@@ -5,8 +5,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,16 +19,6 @@ def finished(project: Project) -> Project:
     result = project.snakemake("--cores", "2", "--show-failed-logs")
     assert result.returncode == 0, result.stdout
     return project
-
-
-@contextmanager
-def edited(path: Path) -> Iterator[None]:
-    before = path.read_text()
-    path.write_text(f"{before}\n# an edit\n")
-    try:
-        yield
-    finally:
-        path.write_text(before)
 
 
 def without_total(jobs: dict[str, int]) -> dict[str, int]:
@@ -124,7 +112,7 @@ def test_a_temperature_draws_samples_and_trains_nothing(finished: Project) -> No
 
 def test_an_option_of_a_metric_only_scores(finished: Project) -> None:
     jobs = finished.planned(values="{scoring: {likelihood_bound: {points: 6}}}")
-    assert without_total(jobs) == {"score": 2, "score_reference": 2, "table": 1, "all": 1}
+    assert without_total(jobs) == {"score": 4, "table": 1, "all": 1}
 
 
 def test_demands_on_the_machine_run_nothing_again(finished: Project) -> None:
@@ -132,12 +120,28 @@ def test_demands_on_the_machine_run_nothing_again(finished: Project) -> None:
 
 
 def test_an_edit_of_the_sampler_draws_samples_and_trains_nothing(finished: Project) -> None:
-    with edited(finished.folder / "pipeline/flow/sampler.py"):
+    with finished.edited("pipeline/flow/sampler.py"):
         assert without_total(finished.planned()) == AFTER_SAMPLING | {"gather": 2, "score": 2, "sample": 4}
 
 
+def test_comments_and_docstrings_run_nothing_again(finished: Project) -> None:
+    losses = finished.folder / "pipeline/flow/losses.py"
+    before = losses.read_text()
+    losses.write_text(f"# A remark.\n{before}\n# Another.\n")
+    planned = finished.planned()
+    losses.write_text(before)
+    assert planned == {}
+
+
+def test_the_console_says_that_code_changed(finished: Project) -> None:
+    with finished.edited("pipeline/report/tables.py"):
+        said = finished.snakemake("--dry-run").stdout
+    assert re.search(r"reason: .*Params have changed", said)
+    assert re.search(r"code of table: [0-9a-f]{16}", said)
+
+
 def test_an_edit_of_the_steps_draws_samples_and_trains_nothing(finished: Project) -> None:
-    with edited(finished.folder / "pipeline/flow/steps.py"):
+    with finished.edited("pipeline/flow/steps.py"):
         jobs = finished.planned()
     assert (jobs["sample"], jobs["gather"], jobs["score"], jobs["table"]) == (4, 2, 2, 1)
     assert not {"train", "prepare"} & jobs.keys()
@@ -155,13 +159,13 @@ def test_a_new_path_or_velocity_runs_nothing_again(finished: Project, kind: str)
 
 
 def test_an_edit_of_a_path_trains_its_runs_only(finished: Project) -> None:
-    with edited(finished.folder / "pipeline/flow/paths/metric.py"):
+    with finished.edited("pipeline/flow/paths/metric.py"):
         jobs = finished.planned()
     assert (jobs["train"], jobs["sample"]) == (1, 2)
 
 
 def test_an_edit_of_a_network_trains_and_samples(finished: Project) -> None:
-    with edited(finished.folder / "pipeline/known/networks/mlp.py"):
+    with finished.edited("pipeline/known/networks/mlp.py"):
         jobs = finished.planned()
     assert (jobs["train"], jobs["sample"]) == (2, 4)
     assert "prepare" not in jobs

@@ -128,8 +128,8 @@ def test_a_second_run_has_nothing_to_do(finished: Project) -> None:
 @pytest.mark.parametrize(
     "experiment, scored",
     [
-        ("pixels", {"score": 5, "score_reference": 2}),
-        ("latents", {"score": 3, "score_reference": 3, "tokenizer_report": 1}),
+        ("pixels", {"score": 7}),
+        ("latents", {"score": 6, "tokenizer_report": 1}),
     ],
 )
 def test_another_number_of_neighbours_only_scores(experiment: str, scored: dict[str, int], finished: Project) -> None:
@@ -139,12 +139,12 @@ def test_another_number_of_neighbours_only_scores(experiment: str, scored: dict[
 
 def test_more_images_for_neighbours_only_describe_the_reference_and_score(finished: Project) -> None:
     jobs = planned(finished, "latents", "{scoring: {frechet_distance: {compared: 20}}}")
-    assert jobs == REPORTS | {"image_reference": 1, "score": 3, "score_reference": 3, "tokenizer_report": 1}
+    assert jobs == REPORTS | {"image_reference": 1, "score": 6, "tokenizer_report": 1}
 
 
 def test_another_classifier_is_trained_and_judges_all_anew(finished: Project) -> None:
     jobs = planned(finished, "latents", "{scoring: {frechet_distance: {features: {steps: 5}}}}")
-    scored = {"score": 3, "score_reference": 3, "tokenizer_report": 1}
+    scored = {"score": 6, "tokenizer_report": 1}
     assert jobs == REPORTS | scored | {"train_classifier": 1, "image_reference": 1}
 
 
@@ -160,9 +160,15 @@ def test_another_tokenizer_makes_codes_and_all_that_follows_anew(finished: Proje
         "gather": 3,
         "reference": 3,
         "pictures": 6,
-        "score": 3,
-        "score_reference": 3,
+        "score": 6,
     }
+
+
+def test_an_edit_of_a_loss_of_paths_trains_neither_tokenizer_nor_classifier(finished: Project) -> None:
+    with finished.edited("pipeline/flow/elbo.py"):
+        jobs = planned(finished, "latents", "{}")
+    assert not {"train_tokenizer", "train_classifier", "encode", "image_reference"} & jobs.keys()
+    assert jobs["train"] == 4  # the networks with paths, and those without: what they minimise is in one file
 
 
 def test_another_value_of_the_sweep_trains_nothing(finished: Project) -> None:
@@ -177,7 +183,7 @@ def test_another_corrector_searches_and_samples_the_searched_run_alone(finished:
 
 def test_features_from_elsewhere_are_fetched_before_anything_is_compared(finished: Project) -> None:
     jobs = planned(finished, "pixels", "{scoring: {frechet_distance: {features: {name: inception}}}}")
-    assert (jobs["fetch"], jobs["image_reference"], jobs["score"], jobs["score_reference"]) == (1, 1, 5, 2)
+    assert (jobs["fetch"], jobs["image_reference"], jobs["score"]) == (1, 1, 7)
     assert not {"train", "train_classifier", "prepare_images"} & jobs.keys()
 
 

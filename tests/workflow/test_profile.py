@@ -9,11 +9,9 @@ import yaml
 from project import ROOT, Project
 
 PROFILE = ROOT / "workflow/profiles/slurm/config.yaml"
-RULES = {
-    name: body
-    for file in (ROOT / "workflow/rules").glob("*.smk")
-    for name, body in re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", file.read_text(), re.MULTILINE | re.DOTALL)
-}
+ALL_RULES = "\n".join(file.read_text() for file in sorted((ROOT / "workflow/rules").glob("*.smk")))
+RULES = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", ALL_RULES, re.MULTILINE | re.DOTALL))
+LOCAL = r"^localrules:\n((?:    \w+,\n)+)"
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +42,12 @@ def test_it_names_only_rules_that_exist(profile: dict[str, Any]) -> None:
     assert profile["set-resources"].keys() - {"jobs_with_gpus"} <= RULES.keys()
 
 
-def test_every_rule_that_may_use_gpus_asks_the_profile_where() -> None:
-    using, asking = (
-        {name for name, body in RULES.items() if re.search(pattern, body, re.MULTILINE)}
-        for pattern in (r"^ +gpu=", r"^ +\*\*for_gpu_jobs\(")
-    )
-    assert using == asking != set()
+def test_every_rule_that_is_submitted_asks_for_what_its_stage_declares() -> None:
+    local = set(re.findall(r"^    (\w+),$", "".join(re.findall(LOCAL, ALL_RULES, re.MULTILINE)), re.MULTILINE))
+    for name, body in RULES.items():
+        stage = re.search(r"python -m pipeline ([a-z-]+)", body)[1].replace("-", "_")  # type: ignore[index]
+        asked = re.findall(r"\*\*resources_of\(\"(\w+)\"\)|threads_of\(\"(\w+)\"\)", body)
+        assert {word for pair in asked for word in pair if word} == (set() if name in local else {stage}), name
 
 
 def test_at_the_papers_scale_jobs_with_gpus_and_no_others_go_to_their_partition(project: Project) -> None:
@@ -61,9 +59,8 @@ def test_at_the_papers_scale_jobs_with_gpus_and_no_others_go_to_their_partition(
         partitions.setdefault((rule, experiment), set()).add(resources["slurm_partition"])
     assert partitions["train", "materials"] == partitions["sample", "materials"] == {"gpu"}
     assert partitions["relax", "materials"] == partitions["prepare", "text"] == {"cpu"}
-    for rule in ("score", "score_reference"):
-        assert partitions[rule, "materials"] == partitions[rule, "checkerboard"] == {"cpu"}
-        assert partitions[rule, "text"] == partitions[rule, "pixels"] == partitions[rule, "latents"] == {"gpu"}
+    assert partitions["score", "materials"] == partitions["score", "checkerboard"] == {"cpu"}
+    assert partitions["score", "text"] == partitions["score", "pixels"] == partitions["score", "latents"] == {"gpu"}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +118,7 @@ def test_snakemake_reads_it(project: Project) -> None:
         (
             "  slurm_partition: cpu\n",
             "",
-            "no slurm_partition for the jobs of prepare, sample, score, score_reference, train; "
+            "no slurm_partition for the jobs of prepare, sample, score, train; "
             "write `slurm_partition: <one of those that sinfo lists>` below default-resources",
         ),
         ("  mem_mb: 2000\n", "  gpu_model: a100\n", "gpu_model would add a GPU to the jobs of prepare, "),

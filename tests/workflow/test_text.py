@@ -75,7 +75,7 @@ def test_a_second_run_has_nothing_to_do(finished: Project) -> None:
 
 def test_more_points_only_score(finished: Project) -> None:
     jobs = planned(finished, "{scoring: {perplexity: {points: 5}}}")
-    assert jobs == {"score": 3, "score_reference": 2, "table": 1, "figure": 1}
+    assert jobs == {"score": 5, "table": 1, "figure": 1}
 
 
 def test_another_value_of_the_sweep_trains_nothing(finished: Project) -> None:
@@ -85,13 +85,13 @@ def test_another_value_of_the_sweep_trains_nothing(finished: Project) -> None:
 
 def test_a_judge_from_elsewhere_is_looked_for_by_a_rule(finished: Project) -> None:
     jobs = planned(finished, "{scoring: {generative_perplexity: {judge: {name: smollm2}}}}")
-    assert (jobs["judge"], jobs["fetch"], jobs["score"]) == (1, 1, 3)
+    assert (jobs["judge"], jobs["fetch"], jobs["score"]) == (1, 1, 5)
     assert "train" not in jobs
 
 
 def test_the_judges_training_judges_all_anew(finished: Project) -> None:
     jobs = planned(finished, "{runs: {ar: {training: {learning_rate: 0.01}}}}")
-    assert (jobs["train"], jobs["score"], jobs["score_reference"]) == (1, 3, 2)
+    assert (jobs["train"], jobs["score"]) == (1, 5)
 
 
 def test_text_is_generated_around_what_is_given(finished: Project) -> None:

@@ -3,6 +3,7 @@ import os
 import re
 import shlex
 import sys
+from functools import cache
 
 sys.path.insert(0, workflow.basedir)
 
@@ -42,7 +43,6 @@ RESULTS = f"{CONFIG.results}/{CONFIG.scale}"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
 CRYSTALS = [name for name, experiment in CONFIG.experiments.items() if experiment.crystals]
-TEXTS = [name for name, job in EXPERIMENTS.items() if job.is_text]
 IMAGES = [name for name, job in EXPERIMENTS.items() if job.is_images]
 CODES = [name for name, experiment in CONFIG.experiments.items() if experiment.tokenizer]
 RUNS = sorted({run for experiment in CONFIG.experiments.values() for run in experiment.runs})
@@ -74,6 +74,17 @@ def at(place, ending="", **names):
 def table_at(place):
     """Return the three files of a table."""
     return {"markdown": at(place, ".md"), "numbers": at(place, ".json")}
+
+
+TARGETS = []  # what `snakemake` makes if nothing is named
+
+
+def want(stage, place, *endings):
+    """Let a run make the results of all jobs of a stage."""
+    jobs = [job for experiment in EXPERIMENTS.values() for job, _ in STAGES[stage].jobs(experiment)]
+    for job in jobs:
+        names = {"experiment": job.experiment, "name": job.name}
+        TARGETS.extend(at(place, ending, **names) for ending in endings or ("",))
 
 
 def rows_at(place, ending="", among=None):
@@ -149,17 +160,22 @@ def job_of(wildcards):
     return Job(CONFIG, wildcards.experiment, wildcards.get("name", ""))
 
 
-def declared(name, **further):
+def declared(name):
     """Return the parameters of a rule: the configuration's file, and what its jobs depend on besides their inputs."""
-    stage = STAGES[name]
 
     def settings(wildcards):
-        return stage.settings_text(job_of(wildcards))
+        return settings_and_code(name, wildcards.experiment, wildcards.get("name", ""))[0]
 
     def code(wildcards):
-        return f"code of {name}: {stage.code(job_of(wildcards))}"
+        return settings_and_code(name, wildcards.experiment, wildcards.get("name", ""))[1]
 
-    return {"config": at(Place.CONFIG), "settings": settings, "code": code} | further
+    return {"config": at(Place.CONFIG), "settings": settings, "code": code}
+
+
+@cache  # Snakemake asks for all jobs that are ready each time it schedules one
+def settings_and_code(stage, experiment, name):
+    job = Job(CONFIG, experiment, name)
+    return STAGES[stage].settings_text(job), f"code of {stage}: {STAGES[stage].code(job)[:16]}"
 
 
 def files_of(name):

@@ -191,3 +191,6 @@ rule assess:
         "python -m pipeline assess --config {params.config:q} --experiment {wildcards.experiment} "
         "--described {input.described:q} --relaxed {input.relaxed:q} --hull {input.hull:q} --rows {input.rows:q} "
         "--output {output.table:q} --csv {output.csv:q} > {log:q} 2>&1"
+
+
+want("calibrate", Place.CALIBRATION_TABLE, ".csv", ".md", ".json")

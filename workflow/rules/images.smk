@@ -170,3 +170,7 @@ rule sweeps:
     shell:
         "python -m pipeline sweeps --config {params.config:q} --experiment {wildcards.experiment} --scores "
         "{input.scores:q} --csv {output.csv:q} --markdown {output.markdown:q} --numbers {output.numbers:q} > {log:q} 2>&1"
+
+
+want("sweeps", Place.SWEEPS_TABLE, ".csv", ".md", ".json")
+want("conditional_path", Place.PATHS_FIGURE)

@@ -70,15 +70,5 @@ rule figure:
         "--tokens {input.tokens:q} --output {output.figure:q} > {log:q} 2>&1"
 
 
-def final_targets():
-    """Return the tables and figures of all experiments, and the samples of text to read."""
-    targets = []
-    for name, job in EXPERIMENTS.items():
-        further = {Place.CALIBRATION_TABLE: CRYSTALS, Place.TOKENIZER_TABLE: CODES, Place.SWEEPS_TABLE: IMAGES}
-        tables = [Place.TABLE, *(table for table, having in further.items() if name in having)]
-        targets += [at(table, ending, experiment=name) for table in tables for ending in (".csv", ".md", ".json")]
-        targets += [at(Place.PATHS_FIGURE, experiment=name)] if name in IMAGES else []
-        targets += [at(Place.FIGURE, experiment=name)] if job.block.figure else []
-        texts = [row.name for row in job.rows()] if name in TEXTS else []
-        targets += [at(Place.TEXTS, ".txt", experiment=name, name=row) for row in texts]
-    return targets
+want("table", Place.TABLE, ".csv", ".md", ".json")
+want("figure", Place.FIGURE)

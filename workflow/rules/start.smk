@@ -2,7 +2,7 @@
 # behind `ancient`, whether the rules after it have to run again, too.
 from pipeline.config.loading import write_config
 from pipeline.inspect.preflight.check import preflight
-from pipeline.store.locks import claim
+from pipeline.store.locks import check_unclaimed, claim
 
 COMMAND = re.compile(r"python -m pipeline ([a-z-]+)")
 
@@ -55,16 +55,35 @@ def check_profile():
     )
 
 
-def claim_results():
+def alone(check):
     """Stop if another run is at work: its jobs would read the configuration of this one."""
     try:
-        claim(Path(RESULTS), lock=Path(at(Place.RUN_LOCK)))
+        check(Path(RESULTS), lock=Path(at(Place.RUN_LOCK)))
     except KinoflowError as error:
         raise WorkflowError(str(error)) from None
+
+
+# Before Snakemake looks at files that the other run is writing, and takes them for what a crash has left.
+ONLY_LOOKING = re.compile(
+    r"-[a-zA-Z]*n|--(dry-?run|(detailed-)?summary|report|lint|list.*|dag|rulegraph|filegraph|d3dag)"
+)
+if workflow.is_main_process and "snakemake" in sys.argv[0] and not any(map(ONLY_LOOKING.fullmatch, sys.argv)):
+    alone(check_unclaimed)
+
+
+def look_only_when_a_job_ends():
+    """Let Snakemake schedule when a job has ended, not on a timer.
+
+    To limit how many jobs start in a second (--max-jobs-per-timespan), Snakemake 9 sets a timer of a second whenever it
+    has looked for jobs to start, and another one when that has rung: one more for every job that ends. Here a job takes
+    seconds at least, and no limit is needed.
+    """
+    workflow.scheduler.job_rate_limiter = None
 
 
 onstart:
     check_profile()
     check_what_is_planned()
-    claim_results()
+    alone(claim)
     write_config(Path(at(Place.CONFIG)), CONFIG)
+    look_only_when_a_job_ends()

@@ -39,3 +39,6 @@ rule judge:
     shell:
         "python -m pipeline judge --config {params.config:q} --experiment {wildcards.experiment} "
         "--output {output.judge:q} > {log:q} 2>&1"
+
+
+want("texts", Place.TEXTS, ".txt")

@@ -137,3 +137,6 @@ rule tokenizer_report:
         "--images {input.images:q} --tokens {input.tokens:q} --tokenizer {input.tokenizer:q} --gpus {resources.gpu} "
         "--image-reference {input.reference:q} {params.classifier} "
         "--csv {output.csv:q} --markdown {output.markdown:q} --numbers {output.numbers:q} > {log:q} 2>&1"
+
+
+want("tokenizer_report", Place.TOKENIZER_TABLE, ".csv", ".md", ".json")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pipeline.config import Fetching, NameAlone, Strict
-from pipeline.config.plugins import FEATURES
 from pipeline.errors import KinoflowError
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.store.seeds import derive_seed
@@ -37,12 +36,6 @@ class Options(Strict):
         10_000, ge=2, description="images at most, of the samples and of the reference, for these four"
     )
     batch: int = Field(64, ge=1, description="images that the network sees at once; does not change the figures")
-
-    @field_validator("features")
-    @classmethod
-    def _known_features(cls, choice: FeatureChoice) -> FeatureChoice:
-        ChosenFeatures.of(choice)
-        return choice
 
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
@@ -110,7 +103,7 @@ def classifier_of(options: Options) -> bool:
 
 def modules(options: Options) -> list[str]:
     """Return the module of the features, which is loaded by name."""
-    return [FEATURES.module(options.features.name)]
+    return ChosenFeatures.of(options.features).modules
 
 
 def _pictures(subject: Subject) -> Tensor:

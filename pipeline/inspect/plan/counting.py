@@ -49,7 +49,7 @@ def _counted(choice: ModelChoice, shape: TokenShape, device: str) -> Count:
 
 def is_autoregressive(choice: ModelChoice) -> bool:
     """Return whether a network predicts the next token, and is told no time."""
-    return bool(getattr(MODELS.load(choice.name), "AUTOREGRESSIVE", False))
+    return MODELS.load(choice.name).AUTOREGRESSIVE
 
 
 def flops_of(work: Callable[[], Any]) -> int:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pipeline.config import Config, Experiment
 from pipeline.config.plugins import DATASETS
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.images.dataset import image_source
 from pipeline.inspect.plan.jobs import needed_files
 from pipeline.inspect.plan.networks import Networks
 from pipeline.inspect.plan.shapes import Shape
@@ -48,14 +47,13 @@ def _data(experiment: Experiment, shape: Shape) -> Iterator[Need]:
     rows = [*shape.rows.values(), *([test] * shape.evaluation)]
     tokens = _times(_sum(rows), shape.length * bytes_each)
     yield Need("tokens", tokens)
-    data_set = DATASETS.load(experiment.data.name)
-    if getattr(data_set, "TEXT", False) or experiment.tokenizer is not None:
+    chosen = DATASETS.chosen(experiment.data)
+    if chosen.plugin.TEXT or experiment.tokenizer is not None:
         yield Need("tokens, being made", tokens, kept=False)
     if images is not None:
         pixels = _times(_sum(list(images.rows.values())), images.kept**2 * images.channels)
         yield Need("images", pixels)
-        options = DATASETS.options(experiment.data.name, experiment.data.options)
-        if hasattr(image_source(options).module, "inputs"):  # pictures of the user are read by way of the cache
+        if chosen.inputs:  # pictures of the user are read by way of the cache
             yield Need("images, being read", pixels, kept=False)
 
 

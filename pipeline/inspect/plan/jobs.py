@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.config import Config
-from pipeline.inspect.preflight.needs import all_jobs, needs_of
+from pipeline.inspect.planned import all_jobs, needs_of
 from pipeline.stages import load_stages
 from pipeline.stages.job import Job
 

@@ -21,14 +21,13 @@ from pipeline.tokens.token_data import SPLITS, TokenData
 def made_up_tokens(config: Config, name: str, shape: Shape, rows: int) -> TokenData:
     """Return random tokens of the shape of an experiment's data, and all that its paths may want to know."""
     experiment, generator = config.experiments[name], torch.Generator().manual_seed(0)
-    choice = experiment.data
-    data_set, options = DATASETS.load(choice.name), DATASETS.options(choice.name, choice.options)
-    if getattr(data_set, "CRYSTALS", False):
-        kinds = layout(torch.full((rows,), options.max_atoms), options.max_atoms)
+    chosen = DATASETS.chosen(experiment.data)
+    if chosen.plugin.CRYSTALS:
+        kinds = layout(torch.full((rows,), chosen.options.max_atoms), chosen.options.max_atoms)
     elif shape.vocabulary.kinds == 1:
         kinds = torch.zeros(rows, shape.length, dtype=torch.int64)
     else:
-        raise KinoflowError(f"experiments.{name}.data: {choice.name!r} has tokens of several kinds; do not measure it")
+        raise KinoflowError(f"experiments.{name}.data: {chosen.name!r} has tokens of several kinds; do not measure it")
     tokens, embeddings = _tokens_of_kinds(kinds, shape.vocabulary.kind_of.values, generator), None
     if experiment.tokenizer is not None:
         codes = torch.randn(shape.vocabulary.size, experiment.tokenizer.network.code_features, generator=generator)
@@ -39,8 +38,8 @@ def made_up_tokens(config: Config, name: str, shape: Shape, rows: int) -> TokenD
         tokens[:1],
         tokens[:1],
         shape.vocabulary,
-        {"name": choice.name},
-        distances=data_set.distances(options) if hasattr(data_set, "distances") else None,
+        {"name": chosen.name},
+        distances=chosen.plugin.distances(chosen.options),
         embeddings=embeddings,
         grid=shape.grid,
         labels={"train": labels} if shape.classes else {},

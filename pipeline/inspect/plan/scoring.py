@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pipeline.config import Experiment, Run
+from pipeline.config.contracts import JudgedMetricPlugin
 from pipeline.config.plugins import METRICS
 from pipeline.flow.paths import example_path
 from pipeline.flow.paths.mixture import MixturePath
@@ -28,7 +29,7 @@ def evaluations_of(experiment: Experiment, shape: Shape, judge: str | None) -> I
             for name, run in experiment.runs.items():
                 if times := _OWN[metric](run, options, shape):
                     yield name, label_of(experiment, name), times
-        elif judge is not None and hasattr(METRICS.load(metric), "run_of"):
+        elif judge is not None and isinstance(METRICS.load(metric), JudgedMetricPlugin):
             counts = {name: run.sampling.count for name, run in experiment.runs.items()}
             counts |= dict.fromkeys(experiment.references, experiment.sampling.count)
             yield from ((name, judge, min(options.samples, count)) for name, count in counts.items())

@@ -1,7 +1,6 @@
 """The shape of an experiment's data before they are prepared: vocabulary, length, grid, classes, and rows."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from pipeline.config import Experiment
 from pipeline.config.plugins import DATASETS
@@ -45,29 +44,29 @@ class Shape:
 
 def shape_of(name: str, experiment: Experiment) -> Shape:
     """Return the shape of the data of the experiment `name`."""
-    choice = experiment.data
-    data_set, options = DATASETS.load(choice.name), DATASETS.options(choice.name, choice.options)
+    chosen = DATASETS.chosen(experiment.data)
+    data_set, options = chosen.plugin, chosen.options
     vocabulary = data_set.vocabulary(options)
-    if getattr(data_set, "IMAGES", False):
+    if data_set.IMAGES:
         return _of_images(name, experiment, vocabulary, image_source(options))
-    if hasattr(data_set, "length"):
-        length = data_set.length(options)
-    elif getattr(data_set, "CRYSTALS", False):
+    length = data_set.length(options)
+    if length is None and data_set.CRYSTALS:
         length = length_of(options.max_atoms)
-    else:
-        file = f"pipeline/data/{choice.name}.py"
+    if length is None:
+        file = f"{chosen.module.replace('.', '/')}.py"
         raise KinoflowError(f"experiments.{name}.data: {file} does not say how long sequences are; add length(options)")
-    rows, further = rows_of(choice.name, options), len(getattr(options, "evaluation", ()))
+    rows = rows_of(chosen.name, options)
     unknown = [split for split in SPLITS if rows[split] is None]
-    note = f"{name}: how many rows of {', '.join(unknown)} {choice.name} has is known once they are prepared"
+    note = f"{name}: how many rows of {', '.join(unknown)} {chosen.name} has is known once they are prepared"
+    further = data_set.evaluation_sets(options)
     return Shape(vocabulary, length, rows, evaluation=further, notes=(note,) if unknown else ())
 
 
 def _of_images(name: str, experiment: Experiment, vocabulary: Vocabulary, source: ImageSource) -> Shape:
-    module, options = source.module, source.options
-    side, channels, found = module.side(options), module.channels(options), images_of(source.name, options)
-    views = VIEWS[getattr(options, "augmentation", "none")]
-    kept = round(side * getattr(options, "margin", 1.0))
+    plugin, options = source.plugin, source.options
+    side, channels, found = plugin.side(options), plugin.channels(options), images_of(source.name, options)
+    views = VIEWS[plugin.augmentation(options)]
+    kept = round(side * plugin.margin(options))
     images = Images(found, kept, side, channels, source.levels, views)
     grid = (side, side, channels)
     if experiment.tokenizer is not None:
@@ -85,9 +84,9 @@ def _of_images(name: str, experiment: Experiment, vocabulary: Vocabulary, source
 
 def _classes(name: str, source: ImageSource) -> tuple[int, list[str]]:
     """Return the number of classes, and what there is to say of it where it is not certain."""
-    told: Any = source.module.class_count(source.options)
+    told = source.plugin.class_count(source.options)
     if told is not None:
-        return int(told), []
+        return told, []
     folders = {path.name for path in source.inputs if path.is_dir()}
     if len(folders) > 1:
         return len(folders), []

@@ -21,20 +21,21 @@ CLASSES = {"imagenet": 1000}
 def rows_of(name: str, options: Any) -> Rows:
     """Return the rows of tokens, at most: structures that are too large or cannot be written are left out later."""
     published = PUBLISHED.get(name, {})
-    return {split: _least(published.get(split), getattr(options, split, None)) for split in SPLITS}
+    given: dict[str, Any] = dict(options)
+    return {split: _least(published.get(split), given.get(split)) for split in SPLITS}
 
 
 def images_of(name: str, options: Any) -> Rows:
     """Return the images of a set; a split that was not published is held out of the training images."""
-    published, share = PUBLISHED.get(name, {}), getattr(options, "held_out", None)
-    train, rows = published.get("train"), dict[str, int | None]()
+    published, given = PUBLISHED.get(name, {}), dict(options)
+    share, train, rows = given.get("held_out"), published.get("train"), dict[str, int | None]()
     for split in ("validation", "test"):
-        given, found = getattr(options, split, None), published.get(split)
+        found = published.get(split)
         if split not in published and train is not None:
-            found = max(1, round(share * (published.get("train") or 0))) if share else given
+            found = max(1, round(share * (published.get("train") or 0))) if share else given.get(split)
             train -= found or 0
-        rows[split] = _least(found, given)
-    return {"train": _least(train, getattr(options, "train", None))} | rows
+        rows[split] = _least(found, given.get(split))
+    return {"train": _least(train, given.get("train"))} | rows
 
 
 def _least(*numbers: int | None) -> int | None:

@@ -3,11 +3,11 @@
 from collections.abc import Collection
 
 from pipeline.config import Config
+from pipeline.inspect.planned import Planned, all_jobs, needs_of
 from pipeline.inspect.preflight.disk import check_disk, disk_need, planned_need
 from pipeline.inspect.preflight.files import check_files
 from pipeline.inspect.preflight.findings import Findings
 from pipeline.inspect.preflight.machine import check_gpus_here, check_nodes_here, check_packages, check_potentials
-from pipeline.inspect.preflight.needs import Planned, all_jobs, needs_of
 
 WHOLE = {"train", "sample", "score"}  # an experiment that runs all of these begins anew
 

@@ -2,8 +2,9 @@
 
 import torch
 
-from pipeline.config import Strict
+from pipeline.config import DataChoice, Strict
 from pipeline.config.plugins import DATASETS
+from pipeline.errors import KinoflowError
 from pipeline.scoring.subject import Subject
 
 
@@ -17,9 +18,10 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     Total variation is half the sum of absolute differences; the Jensen-Shannon divergence is in nats, at most log 2.
     Both are above zero even for samples from q itself; by how much, the reference row of the data shows.
     """
-    origin = dict(subject.data.origin)
-    name = origin.pop("name")
-    q = DATASETS.load(name).probabilities(DATASETS.options(name, origin))
+    data = DATASETS.chosen(DataChoice(**subject.data.origin))
+    q = data.plugin.probabilities(data.options)
+    if q is None:
+        raise KinoflowError(f"data {data.name!r}: has no known distribution; remove known_distribution from `scoring`")
     tokens, levels = subject.samples.tokens, q.shape[0]
     cells = sum(tokens[:, place] * levels ** (q.dim() - 1 - place) for place in range(q.dim()))
     histogram = torch.bincount(torch.as_tensor(cells), minlength=q.numel()).double().view(q.shape) / len(tokens)

@@ -3,7 +3,7 @@
 import torch
 from pydantic import Field
 
-from pipeline.config import Strict
+from pipeline.config import DataChoice, Strict
 from pipeline.config.plugins import DATASETS
 from pipeline.flow.likelihood import evaluate_bound
 from pipeline.flow.paths.mixture import MixturePath
@@ -43,11 +43,8 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
 def _entropy(subject: Subject) -> dict[str, float]:
     """Return the entropy of the data's distribution in nats, if the data set gives it, or its probabilities."""
-    origin = dict(subject.data.origin)
-    data_set = DATASETS.load(name := origin.pop("name"))
-    if hasattr(data_set, "entropy"):
-        return {"entropy_nats": data_set.entropy(DATASETS.options(name, origin))}
-    if not hasattr(data_set, "probabilities"):
-        return {}
-    q = data_set.probabilities(DATASETS.options(name, origin))
-    return {"entropy_nats": float(-torch.special.xlogy(q, q).sum())}
+    data = DATASETS.chosen(DataChoice(**subject.data.origin))
+    entropy, q = data.plugin.entropy(data.options), data.plugin.probabilities(data.options)
+    if entropy is None and q is not None:
+        entropy = float(-torch.special.xlogy(q, q).sum())
+    return {} if entropy is None else {"entropy_nats": entropy}

@@ -10,7 +10,6 @@ from pydantic import Field, field_validator, model_validator
 from torch import Tensor
 
 from pipeline.config import NameAlone, Strict
-from pipeline.config.plugins import CORPORA
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.store.locks import exclusive
 from pipeline.store.provenance import settings_hash
@@ -90,7 +89,7 @@ def files(options: Options) -> list[str]:
 
 def modules(options: Options) -> list[str]:
     """Return the modules of the corpora, which are loaded by name."""
-    return [CORPORA.module(corpus.name) for corpus in _corpora(options)]
+    return [module for corpus in _corpora(options) for module in corpus.modules]
 
 
 def inputs(options: Options) -> list[Path]:
@@ -100,7 +99,7 @@ def inputs(options: Options) -> list[Path]:
 
 def hub_names(options: Options) -> list[str]:
     """Return the repositories of the Hugging Face Hub that are read."""
-    return [name for corpus in _corpora(options) if (name := corpus.hub_name)]
+    return [name for corpus in _corpora(options) for name in corpus.hub_names]
 
 
 def prepare(options: Options, seed: int, cache: Path) -> TokenData:

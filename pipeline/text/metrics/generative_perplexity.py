@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pipeline.config import Fetching, NameAlone, Strict
-from pipeline.config.plugins import JUDGES
 from pipeline.store.seeds import derive_seed
 from pipeline.text.judge import ChosenJudge, JudgeChoice
 
@@ -29,12 +28,6 @@ class Options(Strict):
         JudgeChoice(name="transformers"), description="language model that judges, and its options"
     )
     samples: int = Field(512, ge=1, description="samples that are judged, from the first on; all if there are fewer")
-
-    @field_validator("judge")
-    @classmethod
-    def _known_judge(cls, choice: JudgeChoice) -> JudgeChoice:
-        ChosenJudge.of(choice)
-        return choice
 
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
@@ -101,8 +94,7 @@ def inputs(options: Options) -> list[Path]:
 
 def hub_names(options: Options) -> list[str]:
     """Return what the judge is called on the model hub, if it is read from there."""
-    name = ChosenJudge.of(options.judge).hub_name
-    return [] if name is None else [name]
+    return ChosenJudge.of(options.judge).hub_names
 
 
 def run_of(options: Options) -> str | None:
@@ -112,4 +104,4 @@ def run_of(options: Options) -> str | None:
 
 def modules(options: Options) -> list[str]:
     """Return the module of the judge, which is loaded by name."""
-    return [JUDGES.module(options.judge.name)]
+    return ChosenJudge.of(options.judge).modules

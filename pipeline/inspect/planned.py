@@ -1,4 +1,4 @@
-"""What jobs need besides what the workflow makes itself, as their stages declare it."""
+"""The jobs of a configuration, and what they need besides what the workflow makes itself."""
 
 from collections.abc import Iterable
 from typing import Any

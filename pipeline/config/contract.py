@@ -1,0 +1,71 @@
+"""How a plugin's file is seen: through the names that it must define, and defaults for those that it may leave out."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel
+
+from pipeline.errors import KinoflowError
+
+PACKAGE = Path(__file__).parents[1]
+C = TypeVar("C", bound="Contract")
+
+
+class Contract:
+    """A module, seen through the public names of a subclass.
+
+    The module must define the names that are annotated without a value; the annotation says what to write. For any
+    other name, the value here is the default. Subclasses for some modules only have a `mark`: modules that give a true
+    value to the name `mark` are seen through them.
+    """
+
+    _mark = ""
+
+    Options: Annotated[type[BaseModel], "class Options(Strict): the keys that users may write"]
+    FILES: tuple[str, ...] = ()
+
+    def files(self, options: Any) -> list[str]:
+        """Return the names in the catalogue of the files to fetch."""
+        return list(self.FILES)
+
+    def inputs(self, options: Any) -> list[Path]:
+        """Return the user's files and folders that are read, missing ones too."""
+        return []
+
+    def hub_names(self, options: Any) -> list[str]:
+        """Return the names of what is read from the Hugging Face Hub."""
+        return []
+
+    def modules(self, options: Any) -> list[str]:
+        """Return the modules of the plugins that the options choose."""
+        return []
+
+    def __init_subclass__(cls, mark: str = "") -> None:
+        cls._mark = mark
+
+    def __init__(self, module: ModuleType) -> None:
+        self._file = Path(module.__file__ or module.__name__)
+        for name, annotation in _names(type(self)).items():
+            if hasattr(module, name):
+                setattr(self, name, getattr(module, name))
+            elif not hasattr(type(self), name):
+                raise self._lacks(name, annotation.__metadata__[0])
+
+    def _lacks(self, name: str, wanted: str) -> KinoflowError:
+        file = self._file.relative_to(PACKAGE.parent) if self._file.is_relative_to(PACKAGE.parent) else self._file
+        return KinoflowError(f"{file}: does not define {name}; add {wanted}")
+
+
+def view(module: ModuleType, contract: type[C]) -> C:
+    """Return a module as the contract sees it, or the subclass of the contract whose mark the module has."""
+    marked = next((one for one in contract.__subclasses__() if vars(module).get(one._mark)), None)
+    return view(module, marked) if marked else contract(module)
+
+
+def _names(contract: type[Contract]) -> dict[str, Any]:
+    """Return the public names of a contract, with their annotations."""
+    names: dict[str, Any] = {}
+    for base in reversed(contract.__mro__[:-1]):
+        names |= dict.fromkeys(vars(base)) | vars(base).get("__annotations__", {})
+    return {name: annotation for name, annotation in names.items() if not name.startswith("_")}

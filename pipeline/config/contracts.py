@@ -1,0 +1,184 @@
+"""What each kind of plugin has: the contracts of the files in `datasets`, `networks`, `metrics` and the like.
+
+The options are those of the plugin itself, so their type is not known here, nor are types of the layers above.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pipeline.config.contract import Contract
+
+if TYPE_CHECKING:  # torch takes seconds to import
+    from torch import Generator, Tensor
+
+    from pipeline.flow.vocabulary import Vocabulary
+
+
+class DataSetPlugin(Contract):
+    """A data set: tokens of text, crystals, images, or of a known distribution."""
+
+    vocabulary: Annotated[Callable[[Any], "Vocabulary"], "vocabulary(options) -> Vocabulary: the tokens that there are"]
+    TEXT: bool = False
+    CRYSTALS: bool = False
+    IMAGES: bool = False  # its images are prepared first
+    CODES: bool = False  # a tokenizer turns the images into tokens
+
+    def prepare(self, options: Any, seed: int, cache: Path) -> Any:
+        """Return the tokens, as TokenData."""
+        raise self._lacks("prepare", "prepare(options, seed, cache) -> TokenData: the tokens of all splits")
+
+    def from_images(self, options: Any, images: Any) -> Any:
+        """Return the tokens of prepared images, as TokenData."""
+        raise self._lacks("from_images", "from_images(options, images) -> TokenData: the tokens of prepared images")
+
+    def tokens_of(self, name: str, rows: Any, options: Any) -> Any:
+        """Return the tokens of the structures that were read, as TokenData."""
+        raise self._lacks("tokens_of", "tokens_of(name, rows, options) -> TokenData, from pipeline.crystals.dataset")
+
+    def shuffle(self, tokens: "Tensor", generator: "Generator") -> "Tensor":
+        """Return the same structures with their atoms in another order."""
+        raise self._lacks("shuffle", "shuffle(tokens, generator) -> Tensor, from pipeline.crystals.dataset")
+
+    def length(self, options: Any) -> int | None:
+        """Return the number of tokens in a sequence; None: the file does not say."""
+        return None
+
+    def distances(self, options: Any) -> "Tensor | None":
+        """Return the distances between tokens that metric paths go by, [K, K]; None: by their numbers."""
+        return None
+
+    def entropy(self, options: Any) -> float | None:
+        """Return the entropy of a sequence in nats; None: unknown."""
+        return None
+
+    def probabilities(self, options: Any) -> "Tensor | None":
+        """Return the probability of every sequence, an axis a token; None: unknown."""
+        return None
+
+    def evaluation_sets(self, options: Any) -> int:
+        """Return how many further sets are evaluated, each as long as the test split."""
+        return len(dict(options).get("evaluation", ()))
+
+
+class CrystalSetPlugin(DataSetPlugin, mark="CRYSTALS"):
+    """A data set of crystals; it takes all but `read` from `pipeline.crystals.dataset`."""
+
+    read: Annotated[Callable[[Any, int, Path], Any], "read(options, seed, cache) -> DataFrame: all structures"]
+
+
+class CorpusPlugin(Contract):
+    """A corpus of text."""
+
+    documents: Annotated[
+        Callable[[Any, Path, str], Iterator[Any]], "documents(options, cache, split) -> Iterator[Document]"
+    ]
+    SPLITS: tuple[str, ...] = ()
+    DETOKENISED: bool = False  # the text was put back together from words
+
+    def splits(self, options: Any) -> tuple[str, ...]:
+        """Return the splits that the corpus really has; `all`: one stream."""
+        if not self.SPLITS:
+            raise self._lacks("SPLITS", 'SPLITS = ("all",), or the splits that the corpus really has')
+        return self.SPLITS
+
+    def revision(self, options: Any) -> str | None:
+        """Return the version that is read; None: there is only one."""
+        return None
+
+
+class ImageSetPlugin(Contract):
+    """A set of images."""
+
+    read: Annotated[Callable[[Any, int, Path], Any], "read(options, seed, cache) -> ImageData: the images"]
+    levels: Annotated[Callable[[Any], int], "levels(options) -> int: the values that a pixel can have"]
+    side: Annotated[Callable[[Any], int], "side(options) -> int: pixels along a side"]
+    channels: Annotated[Callable[[Any], int], "channels(options) -> int: numbers of a pixel"]
+    class_count: Annotated[Callable[[Any], int | None], "class_count(options) -> int | None: classes, None: unknown"]
+
+    def augmentation(self, options: Any) -> Literal["none", "flip", "ten_crop"]:
+        """Return which views of a training image are seen."""
+        views: Literal["none", "flip", "ten_crop"] = dict(options).get("augmentation", "none")
+        return views
+
+    def margin(self, options: Any) -> float:
+        """Return how many times larger than networks see them images are kept."""
+        return float(dict(options).get("margin", 1.0))
+
+
+class NetworkPlugin(Contract):
+    """A network; one that is not autoregressive predicts x1 from x_t."""
+
+    build: Annotated[Callable[..., Any], "build(options, vocabulary, length) -> nn.Module: the network"]
+    AUTOREGRESSIVE: bool = False  # it predicts the next token: it has no time and needs no path
+
+    def is_told_classes(self, options: Any) -> bool:
+        """Return whether the network takes the class of each sequence, as `labels`."""
+        return bool(dict(options).get("conditional", False))
+
+    def is_told_time(self, options: Any) -> bool:
+        """Return whether the network goes by the time."""
+        return bool(dict(options).get("time", True))
+
+    def takes(self, keyword: str) -> bool:
+        """Return whether `build` takes a keyword; those of networks for images are `grid` and `classes`."""
+        return keyword in inspect.signature(self.build).parameters
+
+
+class JudgePlugin(Contract):
+    """A language model that judges texts."""
+
+    label: Annotated[Callable[[Any], str], "label(options) -> str: what the tables call the judge"]
+    load: Annotated[Callable[..., Any], "load(options, *, cache, weights, data, device) -> Judge"]
+
+    def hub_name(self, options: Any) -> str | None:
+        """Return the name on the model hub; None: it is not read from there."""
+        return None
+
+    def hub_names(self, options: Any) -> list[str]:
+        """Return the name on the model hub, if there is one."""
+        name = self.hub_name(options)
+        return [] if name is None else [name]
+
+    def run_of(self, options: Any) -> str | None:
+        """Return the run of the experiment whose network judges; None: it is no run."""
+        run: str | None = dict(options).get("run")
+        return run
+
+
+class FeaturesPlugin(Contract):
+    """A network whose features images are compared by."""
+
+    label: Annotated[Callable[[Any], str], "label(options) -> str: what the tables call the features"]
+    load: Annotated[Callable[..., Any], "load(options, *, cache, classifier, device) -> FeatureExtractor"]
+    TRAINED: bool = False  # the workflow trains it, on the experiment's own images
+
+
+class MetricPlugin(Contract):
+    """A metric; one for crystals may also have `measure`, which needs no more than what is known of the crystals."""
+
+    score: Annotated[Callable[[Any, Any], dict[str, float]], "score(subject, options) -> dict[str, float]"]
+    measure: Callable[[Any, Any, int], dict[str, float]] | None = None
+
+    def conditions(self, subject: Any, options: Any) -> dict[str, Any]:
+        """Return how it was measured, for the tables."""
+        return {}
+
+    def classifier_of(self, options: Any) -> bool:
+        """Return whether the workflow trains a classifier for it."""
+        return False
+
+
+class JudgedMetricPlugin(MetricPlugin, mark="run_of"):
+    """A metric of text that goes by a judge."""
+
+    run_of: Annotated[Callable[[Any], str | None], "run_of(options) -> str | None: the run that judges, None: no run"]
+
+
+class FigurePlugin(Contract):
+    """A figure of the samples of an experiment."""
+
+    draw: Annotated[Callable[[Any, Any, Any], Any], "draw(exhibits, data, options) -> Figure"]
+    SCORES: bool = False  # it is given the scores of the samples
+    TOKENS: bool = True  # it is given the samples themselves

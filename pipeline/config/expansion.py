@@ -1,0 +1,164 @@
+"""From what a configuration says to all of its runs: what they share, further seeds, sweeps and searches.
+
+Trees are mappings as they come from YAML. What is malformed in them stays as it is: it is refused when the
+configuration is validated.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from pipeline.config.problems import Problem
+from pipeline.config.runs import Sampling, Sweep
+from pipeline.errors import did_you_mean
+
+SHARED = ("model", "training", "sampling")  # what a run takes from its experiment
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `base` with the values of `over`; mappings are merged, but one of a different `name` replaces the old."""
+    merged = dict(base)
+    for key, value in over.items():
+        old: Any = merged.get(key)
+        mappings = isinstance(old, Mapping) and isinstance(value, Mapping)
+        same = mappings and value.get("name", old.get("name")) == old.get("name")
+        merged[key] = merge(old, value) if same else value
+    return merged
+
+
+def with_complete_runs(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the tree with each run's model, training, sampling and seed filled in; what is malformed stays."""
+    experiments = raw.get("experiments")
+    if not isinstance(experiments, dict):
+        return raw
+    return raw | {"experiments": {name: _complete(block, raw.get("seed", 0)) for name, block in experiments.items()}}
+
+
+def _complete(experiment: Any, seed: Any) -> Any:
+    if isinstance(experiment, dict) and isinstance(experiment.get("sweep"), dict):
+        experiment = experiment | {"sweep": [experiment["sweep"]]}  # one block stands for a list of one
+    if not isinstance(experiment, dict) or not isinstance(experiment.get("runs"), dict):
+        return experiment
+    shared = {"seed": seed} | {key: experiment[key] for key in SHARED if key in experiment}
+    # A configuration that was written with its runs complete has them already.
+    given = _seeded(experiment) | _swept(experiment) | _searched(experiment)
+    given = experiment["runs"] | {name: run for name, run in given.items() if name not in experiment["runs"]}
+    runs = {name: _with_weights(run, given) for name, run in given.items()}
+    return experiment | {
+        "runs": {name: merge(shared, run) if isinstance(run, dict) else run for name, run in runs.items()}
+    }
+
+
+def _seeded(experiment: dict[str, Any]) -> dict[str, Any]:
+    """Return each run with a network of its own once more for each of the experiment's further seeds."""
+    seeds = experiment.get("seeds")
+    return {
+        f"{name}_seed_{seed}": experiment["runs"][name] | {"seed": seed}
+        for name in _with_networks(experiment, None, needs_path=False)
+        for seed in (seeds if isinstance(seeds, list | tuple) else ())
+    }
+
+
+def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
+    """Return a run for each combination of values of a sweep and each run that it makes a difference to."""
+    sweeps, swept = experiment.get("sweep"), {}
+    for sweep in sweeps if isinstance(sweeps, list | tuple) else ():
+        # In the order of the fields: a configuration that was written has them so, and names its runs alike.
+        grid = (
+            {key: sweep[key] for key in Sweep.model_fields if key in sweep and key != "runs"}
+            if isinstance(sweep, dict)
+            else {}
+        )
+        if not grid or not all(isinstance(values, list | tuple) for values in grid.values()):
+            continue  # what is malformed is reported where the structure is checked
+        grid = {key: values for key, values in grid.items() if values}
+        for name in _with_networks(experiment, sweep.get("runs"), needs_path=bool({"steps", "velocity"} & grid.keys())):
+            for values in product(*grid.values()) if grid else ():
+                sampling = dict(zip(grid, values, strict=True))
+                if _has(merge(experiment, experiment["runs"][name]), sampling):
+                    continue  # the run itself is that combination
+                swept["_".join([name, *(f"{key}_{_word(value)}" for key, value in sampling.items())])] = {
+                    "weights": name,
+                    "sampling": sampling,
+                }
+    return swept
+
+
+def _searched(experiment: dict[str, Any]) -> dict[str, Any]:
+    """Return a run for each number of steps of the experiment's search and each of its runs."""
+    search = experiment.get("search")
+    if not isinstance(search, dict) or not isinstance(search.get("steps"), list | tuple):
+        return {}
+    return {
+        f"{name}_searched_{_word(steps)}": {"weights": name, "sampling": {"steps": steps, "searched": True}}
+        for name in _with_networks(experiment, search.get("runs"), needs_path=True)
+        for steps in search["steps"]
+    }
+
+
+def _has(run: Mapping[str, Any], sampling: dict[str, Any]) -> bool:
+    """Return whether a run, merged into its experiment, is sampled with these values, by default or not."""
+    own = Sampling().model_dump() | (run["sampling"] if isinstance(run.get("sampling"), dict) else {})
+    return all(_named(own.get(key)) == _named(value) for key, value in sampling.items())
+
+
+def _named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> list[str]:
+    """Return the runs of those named (null: of all) that have a network of their own, and a path if need be.
+
+    Those that further seeds have added, which a configuration that was written has among its runs, are left out.
+    """
+    seeds = experiment.get("seeds")
+    endings = tuple(f"_seed_{seed}" for seed in (seeds if isinstance(seeds, list | tuple) else ()))
+    return [
+        name
+        for name, run in experiment["runs"].items()
+        if isinstance(run, dict)
+        and (not isinstance(names, list | tuple) or name in names)
+        and not run.get("weights")
+        and not (name.endswith(endings) and name.rpartition("_seed_")[0] in experiment["runs"])
+        and not (needs_path and run.get("path") is None)
+    ]
+
+
+def _word(value: Any) -> str:
+    """Return a value, or the name of a choice and its options, as a part of a run's name."""
+    if isinstance(value, dict):
+        options = [part for key, inner in value.items() if key != "name" for part in (key, _word(inner))]
+        return "_".join([str(value.get("name")), *options])
+    return re.sub("[^0-9A-Za-z]", "_", f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _with_weights(run: Any, runs: dict[str, Any]) -> Any:
+    """Return a run with all that it takes from the run whose weights it uses."""
+    trained = runs.get(run["weights"]) if isinstance(run, dict) and isinstance(run.get("weights"), str) else None
+    return merge(trained, run) if isinstance(trained, dict) else run
+
+
+def added_runs(raw: dict[str, Any], expanded: dict[str, Any]) -> set[tuple[str, ...]]:
+    """Return the keys of the runs that seeds, sweeps and searches have added to a tree."""
+    given = dict(_runs(raw))
+    return {("experiments", name, "runs", run) for name, runs in _runs(expanded) for run in runs.keys() - given[name]}
+
+
+def problems_of_weights(expanded: dict[str, Any]) -> list[Problem]:
+    """Return the runs of a tree that take their weights from a run that is not there, or has none of its own."""
+    problems = []
+    for name, runs in _runs(expanded):
+        trained = [other for other, run in runs.items() if not run.get("weights")]
+        for run, block in runs.items():
+            if isinstance(other := block.get("weights"), str) and other not in trained:
+                reason = f"no run with weights of its own; {did_you_mean(other, trained)}"
+                problems.append(Problem(("experiments", name, "runs", run, "weights"), other, reason))
+    return problems
+
+
+def _runs(expanded: dict[str, Any]) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
+    experiments = expanded.get("experiments")
+    for name, block in experiments.items() if isinstance(experiments, dict) else ():
+        if isinstance(block, dict) and isinstance(block.get("runs"), dict):
+            yield name, {run: values for run, values in block["runs"].items() if isinstance(values, dict)}
