@@ -18,7 +18,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 from pipeline.commands.given import FLAGS, Flags
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.stages.declaration import READ, Stage
+from pipeline.stages.declaration import Stage
+from pipeline.stages.parameters import READ
 from pipeline.store import process_record
 from pipeline.store.atomic import FORBIDDEN, FULL
 

@@ -13,10 +13,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, ParamSpec
-
-from cyclopts import Parameter
-from cyclopts.validators import Number
+from typing import Any, Generic, ParamSpec
 
 from pipeline.config import Resources, TrainingResources
 from pipeline.stages.job import Job
@@ -24,16 +21,6 @@ from pipeline.store.code import code_hash
 from pipeline.store.fingerprint import fingerprint
 
 P = ParamSpec("P")
-READ, WRITTEN = "read", "written"  # marks of parameters
-
-Input = Annotated[Path, READ]
-OptionalInput = Annotated[Path | None, READ]
-Inputs = Annotated[list[Path], Parameter(consume_multiple=True, negative=()), READ]
-OptionalInputs = Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative=()), READ]
-Count = Annotated[int, Parameter(validator=Number(gte=0))]
-Positive = Annotated[int, Parameter(validator=Number(gte=1))]
-Output = Annotated[Path, WRITTEN]
-OptionalOutput = Annotated[Path | None, WRITTEN]
 
 
 @dataclass(frozen=True)
@@ -47,8 +34,8 @@ class Need:
     fetched: tuple[str, ...] = ()
     own: tuple[Path, ...] = ()
     hub: tuple[str, ...] = ()
-    gpus: Count = 0
-    nodes: Positive = 1
+    gpus: int = 0
+    nodes: int = 1
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Samples to crystals."""
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output, Samples
 
 
 def of_crystals(job: Job) -> bool:
@@ -11,14 +12,13 @@ def of_crystals(job: Job) -> bool:
 
 
 @stage(each=Job.rows, when=of_crystals)
-def decode(job: Job, *, samples: Input, output: Output, extxyz: Output, cifs: Output) -> None:
+def decode(job: Job, *, samples: Samples, output: Output, extxyz: Output, cifs: Output) -> None:
     """Turn samples into crystals.
 
     Reads samples. Writes a row a sample, and files for other programs. A sample that is no crystal has a reason in the
     table and is in no other file. If its tokens are atoms in a cell that cannot exist, the table has the atoms too.
 
     Args:
-        samples: samples from `sample`, `gather` or `reference`
         output: table to write (.parquet)
         extxyz: crystals to write (.extxyz)
         cifs: crystals to write (.zip of CIFs)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.decode import of_crystals
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Input, JournalFolder, Output
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def describe(
     crystals: Input,
     output: Output,
     split: Literal["train", "validation", "test"] | None = None,
-    journal: Path | None = None,
+    journal: JournalFolder = None,
 ) -> None:
     """Describe crystals: validity, density, fingerprints.
 
@@ -46,7 +46,6 @@ def describe(
         crystals: table from `decode`, or of a data set's structures from `prepare`
         output: table to write (.parquet)
         split: part of a data set to describe
-        journal: folder of finished crystals, to go on from (default: none is kept)
     """
     from pipeline.crystals.describe import describe_rows
     from pipeline.crystals.table import CRYSTAL_COLUMNS

@@ -6,8 +6,9 @@ from typing import Any
 from pipeline.config.plugins import METRICS
 from pipeline.errors import KinoflowError
 from pipeline.stages.chosen import is_judged_from_outside, metric_choices, metric_needs
-from pipeline.stages.declaration import Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output
 from pipeline.stages.score import settings
 
 METRIC = "generative_perplexity"

@@ -3,8 +3,9 @@
 from typing import Any
 
 from pipeline.stages.chosen import data_modules, data_needs
-from pipeline.stages.declaration import Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output
 
 
 def without_threads(images: Any) -> Any:

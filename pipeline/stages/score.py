@@ -1,12 +1,12 @@
 """Samples to scores."""
 
-from pathlib import Path
 from typing import Any
 
 from pipeline.errors import KinoflowError
 from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules
-from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Classifier, Gpus, JournalFolder, OptionalInput, Output, Samples, Tokens
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -24,8 +24,8 @@ def settings(job: Job) -> dict[str, Any]:
 def score(
     job: Job,
     *,
-    samples: Input,
-    tokens: Input,
+    samples: Samples,
+    tokens: Tokens,
     output: Output,
     weights: OptionalInput = None,
     judge_weights: OptionalInput = None,
@@ -34,17 +34,15 @@ def score(
     test: OptionalInput = None,
     pictures: OptionalInput = None,
     image_reference: OptionalInput = None,
-    classifier: OptionalInput = None,
-    journal: Path | None = None,
-    gpus: Count = 0,
+    classifier: Classifier = None,
+    journal: JournalFolder = None,
+    gpus: Gpus = 0,
 ) -> None:
     """Score samples with the metrics of an experiment.
 
     Reads samples, tokens and, for likelihoods, weights. Writes a flat dictionary of numbers. Goes on from its journal.
 
     Args:
-        samples: samples from `sample`, `gather` or `reference`
-        tokens: tokens from `prepare`
         output: scores to write (.json)
         weights: weights from `train`; a reference has none
         judge_weights: weights of the run that judges text, if one does
@@ -53,9 +51,6 @@ def score(
         test: table of the test structures from `describe`, of crystals only
         pictures: pictures from `pictures`, of images only
         image_reference: description from `image-reference`, of images only
-        classifier: weights from `train-classifier`, if its features are used
-        journal: folder of finished metrics, to go on from (default: none is kept)
-        gpus: GPUs to use; 0 is the CPU
     """
     import torch
 

@@ -24,6 +24,7 @@ PLUMBING = (
     "pipeline.stages.chosen",
     "pipeline.stages.declaration",
     "pipeline.stages.job",
+    "pipeline.stages.parameters",
     "pipeline.store.code",
     "pipeline.store.fingerprint",
     "pipeline.store.journal",
