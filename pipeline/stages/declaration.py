@@ -11,7 +11,7 @@ computes with itself, so that a declaration is read without torch.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, ParamSpec
 
@@ -53,7 +53,13 @@ class Need:
 
 @dataclass(frozen=True)
 class Stage(Generic[P]):
-    """A function and what is declared of it; calling the stage calls the function."""
+    """A function and what is declared of it; calling the stage calls the function.
+
+    `settings` is the part of the configuration that a job depends on, `chosen` the modules of the plugins that it runs.
+    `resources` and `workers` are keys of the experiment, such as `runs.{name}.sampling.resources`; with `one_gpu` a job
+    takes one of several GPUs. `each` yields the jobs of an experiment, `when` says which of them there are, and `count`
+    how many shards each has. `needs` is what a job needs besides what the workflow makes.
+    """
 
     function: Callable[P, None]
     settings: Callable[[Job], Mapping[str, Any]] | None = None
@@ -64,7 +70,7 @@ class Stage(Generic[P]):
     each: Callable[[Job], Iterable[Job]] = lambda job: [job]
     when: Callable[[Job], bool] = lambda job: True
     count: Callable[[Job], int] = lambda job: 1
-    needs: Callable[[Job], Iterable[Need]] = field(default=lambda job: ())
+    needs: Callable[[Job], Iterable[Need]] = lambda job: ()
 
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> None:
         self.function(*arguments, **options)

@@ -1,5 +1,6 @@
 """Weights to the velocity and corrector that suit a run best at its number of steps."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def search(
     tried = [
         candidate.described() | {METRIC: distance} for candidate, distance in zip(candidates, distances, strict=True)
     ]
-    said = settings(job)
+    said = json.loads(search.settings_text(job))
     write_json(output, {"found": candidates[least].described(), "tried": tried, "settings": said})
     write_provenance([output], said, run.seed, inputs)
     finished.remove()
