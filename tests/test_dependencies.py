@@ -37,6 +37,7 @@ def test_training_depends_on_no_velocity_unless_its_loss_names_one() -> None:
         chosen = modules_named(PathChoice(name=name), LossChoice(name="cross_entropy"))
         training = names("pipeline.stages.train", "pipeline.models.mlp", *chosen)
         assert not training & VELOCITY_FILES
+    assert not names(*modules_named(PathChoice(name="mask", scheduler="kinetic_optimal"))) & VELOCITY_FILES
     named = names(*modules_named(PathChoice(name="metric"), LossChoice(name="general_elbo", velocity="campbell")))
     assert named & VELOCITY_FILES == {"flow/velocities/campbell.py"}
 
