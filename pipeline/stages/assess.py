@@ -1,12 +1,17 @@
 """Descriptions, relaxed crystals and hull to all that is known of each crystal."""
 
+from pipeline.stages.chosen import description_settings, of_crystals
 from pipeline.stages.declaration import Input, Output, stage
-from pipeline.stages.decode import of_crystals
-from pipeline.stages.describe import settings
 from pipeline.stages.job import Job
 
 
-@stage(settings=settings, resources="crystals.resources", workers="crystals.workers", each=Job.rows, when=of_crystals)
+@stage(
+    settings=description_settings,
+    resources="crystals.resources",
+    workers="crystals.workers",
+    each=Job.rows,
+    when=of_crystals,
+)
 def assess(
     job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Input, output: Output, csv: Output
 ) -> None:
@@ -41,4 +46,4 @@ def assess(
     )
     write_table(output, frame)
     write_csv(csv, frame)
-    write_provenance([output, csv], settings(job), job.config.seed, [described, relaxed, hull, rows])
+    write_provenance([output, csv], description_settings(job), job.config.seed, [described, relaxed, hull, rows])

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import Input, Output, stage
-from pipeline.stages.decode import of_crystals
 from pipeline.stages.job import Job
 
 

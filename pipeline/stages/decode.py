@@ -1,13 +1,9 @@
 """Samples to crystals."""
 
 from pipeline.errors import KinoflowError
+from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import Input, Output, stage
 from pipeline.stages.job import Job
-
-
-def of_crystals(job: Job) -> bool:
-    """Return whether the experiment is on crystals."""
-    return job.block.crystals is not None
 
 
 @stage(each=Job.rows, when=of_crystals)

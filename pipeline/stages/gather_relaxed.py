@@ -1,7 +1,7 @@
 """Relaxed shards to one table."""
 
+from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import Inputs, Output, stage
-from pipeline.stages.decode import of_crystals
 from pipeline.stages.job import Job
 
 

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import metric_modules, metric_needs
+from pipeline.stages.chosen import comparison, metric_modules, metric_needs
 from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
 from pipeline.stages.job import Job
-from pipeline.stages.train_classifier import comparison
 
 
 def settings(job: Job) -> dict[str, Any]:

@@ -1,21 +1,15 @@
 """Samples to scores."""
 
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules
+from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules, scoring_settings
 from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
 from pipeline.stages.job import Job
 
 
-def settings(job: Job) -> dict[str, Any]:
-    """Return what scores depend on besides the samples."""
-    return {"scoring": job.block.scoring}
-
-
 @stage(
-    settings=settings,
+    settings=scoring_settings,
     chosen=lambda job: metric_modules(job) + path_modules(job),
     needs=metric_needs,
     resources="scoring_resources",
@@ -111,7 +105,7 @@ def score(
     metrics = score_subject(subject, job.block.scoring)
     conditions = drawn.conditions | conditions_of_metrics(subject, job.block.scoring)
     write_json(output, {"conditions": conditions, "metrics": metrics})
-    write_provenance([output], settings(job), seed, inputs)
+    write_provenance([output], scoring_settings(job), seed, inputs)
     for part in (large, finished):
         if part:
             part.remove()

@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.chosen import metric_modules, metric_needs, network_modules, searched_velocities
+from pipeline.stages.chosen import comparison, metric_modules, metric_needs, network_modules, searched_velocities
 from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
 from pipeline.stages.job import Job, RunJob
-from pipeline.stages.train_classifier import comparison
 
 
 def settings(job: Job) -> dict[str, Any]:
