@@ -172,9 +172,10 @@ def test_the_process_ends_with_that_status_and_without_a_traceback() -> None:
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    command = f"{sys.executable} -m pipeline check | head -n 1; exit ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m pipeline schema | head -n 1; exit ${{PIPESTATUS[0]}}"  # more than a pipe holds
     result = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "scale: demo\n", "")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("# Made by `make schema`")
 
 
 def test_an_unknown_run_is_refused(

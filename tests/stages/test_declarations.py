@@ -3,10 +3,12 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.stages import load_stages
 from pipeline.stages.job import Job
@@ -20,6 +22,11 @@ OTHERS = {
     "materials": ("known", "text", "images"),
     "text": ("known", "crystals", "images"),
 }
+
+
+@cache
+def demo() -> Config:
+    return load_config(ROOT / "config/demo.yaml")
 
 
 def run(code: str) -> str:
@@ -43,7 +50,7 @@ def test_jobs_that_only_join_or_write_tables_import_nothing_heavy(stage: str) ->
 @pytest.fixture(scope="module")
 def jobs() -> list[tuple[str, Job]]:
     """The jobs of the demo."""
-    config = load_config(ROOT / "config/demo.yaml")
+    config = demo()
     experiments = [Job(config, name) for name in config.experiments]
     return [(name, job) for name, stage in STAGES.items() for one in experiments for job, _ in stage.jobs(one)]
 
@@ -64,7 +71,7 @@ def test_the_key_of_the_resources_names_the_value(jobs: list[tuple[str, Job]]) -
 
 
 def code_of(name: str, *of: str) -> set[str]:
-    stage, job = STAGES[name], Job(load_config(ROOT / "config/demo.yaml"), *of)
+    stage, job = STAGES[name], Job(demo(), *of)
     return {str(file.relative_to(PACKAGE)) for file in files_of(stage.module, *stage.chosen(job))}
 
 
