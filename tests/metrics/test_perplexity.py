@@ -67,7 +67,7 @@ class Network(torch.nn.Module):
 
 
 def test_the_bound_of_a_mask_with_the_exact_posterior_is_the_perplexity() -> None:
-    scores = score(subject(Network("mask"), "mask", loss="mixture_elbo"), Options(points=2000, batch=3))
+    scores = score(subject(Network("mask"), "mask", loss="mixture_elbo"), Options(points=600, batch=3))
     for name, rows in (("speeches", PROBABILITIES), ("other", PROBABILITIES[[1, 1, 0]])):
         error = scores[f"perplexity_{name}_error"]
         assert 0 < error < 0.1
