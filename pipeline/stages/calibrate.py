@@ -20,7 +20,7 @@ def settings(job: Job) -> dict[str, Any]:
 def calibrate(job: Job, *, rows: Rows, hull: Input, csv: Csv, markdown: Markdown, numbers: Numbers) -> None:
     """Compare CHGNet and the hull with the data set's own energies.
 
-    Reads structures and hull. Writes a row a comparison.
+    Reads structures and hull. Writes one row per comparison.
 
     Args:
         hull: hull from `hull`

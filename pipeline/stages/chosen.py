@@ -60,17 +60,17 @@ def files_of(job: Job, *chosen: Chosen[Any]) -> list[Path]:
 
 
 def judging_run(job: Job) -> str | None:
-    """Return the run whose network judges the samples of the others; None: none does."""
+    """Return the run whose network judges the samples of the others; None: no run does."""
     return next((run for run in _judges(job) if run is not None), None)
 
 
 def is_judged_from_outside(job: Job) -> bool:
-    """Return whether a language model that is no run of the experiment judges the samples."""
+    """Return whether the judge is a language model from outside the experiment."""
     return any(run is None for run in _judges(job))
 
 
 def trains_classifier(job: Job) -> bool:
-    """Return whether the workflow trains the classifier that images are compared by."""
+    """Return whether the workflow trains a classifier to compare images."""
     return any(metric.plugin.classifier_of(metric.options) for metric in job.metrics)
 
 

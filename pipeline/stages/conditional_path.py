@@ -1,4 +1,4 @@
-"""Tokens to a picture of images on their way along the paths of an experiment."""
+"""Tokens to a picture of images along the paths of an experiment."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ def settings(job: Job) -> dict[str, Any]:
     when=lambda job: job.is_images,
 )
 def conditional_path(job: Job, *, tokens: Tokens, output: Output, tokenizer: Tokenizer = None) -> None:
-    """Draw images on their way along the paths of an experiment.
+    """Draw images along the paths of an experiment.
 
-    Reads tokens. Writes a picture by which the numbers of a metric path can be chosen, before any training.
+    Reads tokens. Writes a picture. It helps to choose the numbers of a metric path before any training.
 
     Args:
         output: picture to write (.png)

@@ -38,10 +38,10 @@ def figure(
     Args:
         samples: samples of runs and references
         output: picture to write (.png)
-        structures: tables from `assess` in the order of the samples, of crystals only
-        relaxed: tables from `gather-relaxed` in the order of the samples, of crystals only
+        structures: tables from `assess` in the order of the samples, for crystals only
+        relaxed: tables from `gather-relaxed` in the order of the samples, for crystals only
         scores: scores in the order of the samples
-        pictures: pictures in the order of the samples, of images only
+        pictures: pictures in the order of the samples, for images only
     """
     from pipeline.report.exhibit import Exhibit
     from pipeline.sampling.samples import SampleSet

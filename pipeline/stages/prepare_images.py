@@ -9,7 +9,7 @@ from pipeline.stages.parameters import Output
 
 
 def without_threads(images: Any) -> Any:
-    """Return a choice of images without how many threads read them, which changes nothing."""
+    """Return a choice of images without its number of threads: they do not change the images."""
     return {key: value for key, value in images.items() if key != "workers"} if isinstance(images, dict) else images
 
 

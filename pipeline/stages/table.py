@@ -16,7 +16,7 @@ def settings(job: Job) -> dict[str, Any]:
 def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: OptionalInputs = ()) -> None:
     """Make the table of an experiment.
 
-    Reads scores. Writes one row a run and reference, beside the paper's. A run without scores is shown as not run.
+    Reads scores. Writes one row per run and reference, beside the rows of the paper. A run without scores is "not run".
 
     Args:
         scores: scores from `score`

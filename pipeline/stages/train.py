@@ -37,7 +37,7 @@ def train(
 ) -> None:
     """Train the network of a run.
 
-    Reads tokens. Writes the averaged weights, metrics and history. Goes on from the latest checkpoint.
+    Reads tokens. Writes the averaged weights, metrics and history. Resumes from the latest checkpoint.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Images to the classifier whose features they are compared by."""
+"""Images to a classifier; its features are used to compare images."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ METRIC = "frechet_distance"
 
 
 def comparison(job: Job, *keys: str) -> dict[str, Any]:
-    """Return how the configuration says that images are compared, as far as it does."""
+    """Return the configured options for comparing images; None for an option that is not set."""
     said = job.block.scoring.get(METRIC, {})
     return {key: said.get(key) for key in keys}
 
@@ -37,9 +37,9 @@ def train_classifier(
     history: History,
     gpus: Gpus = 0,
 ) -> None:
-    """Train a classifier whose features images are compared by.
+    """Train a classifier whose features are used to compare images.
 
-    Reads prepared images. Writes weights, metrics and history. Goes on from the latest checkpoint.
+    Reads prepared images. Writes weights, metrics and history. Resumes from the latest checkpoint.
     """
     import torch
 
