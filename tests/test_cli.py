@@ -14,11 +14,12 @@ from typing import Any, get_type_hints
 import docstring_parser
 import pytest
 import yaml
+from cyclopts import Parameter
 
 from pipeline.cli import command_modules, main
 from pipeline.commands.given import FLAGS
-from pipeline.stages.declaration import READ
 from pipeline.stages.job import Job, RunJob
+from pipeline.stages.parameters import READ
 
 ROOT = Path(__file__).parents[1]
 STAGES = (
@@ -58,15 +59,21 @@ def test_every_command_and_all_its_parameters_explain_themselves(
     said = docstring_parser.parse(inspect.cleandoc(function.__doc__))
     assert said.short_description
     assert said.short_description in " ".join(shown.split())
-    assert [one.arg_name for one in said.params] == [one.name for one in parameters]
     names = [one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]
-    if flags is not None:
-        meant = docstring_parser.parse(inspect.cleandoc(flags.__doc__ or ""))
-        assert {one.arg_name for one in meant.params} == {one.name for one in fields(flags)}
-        assert all(one.description for one in meant.params)
-        names += [one.name for one in fields(flags)]
-    assert all(one.description for one in said.params)
+    hints = get_type_hints(function, include_extras=True) | (
+        get_type_hints(flags, include_extras=True) if flags else {}
+    )
+    explained = {one.arg_name for one in said.params if one.description}
+    explained |= {name for name, hint in hints.items() if any(map(help_in, getattr(hint, "__metadata__", ())))}
+    names += [one.name for one in fields(flags)] if flags else []
+    assert {*names, *(one.name for one in parameters)} <= explained
+    assert explained <= hints.keys()
     assert all(f"--{name.replace('_', '-')} " in shown for name in names)
+
+
+def help_in(metadata: object) -> bool:
+    """Return whether a part of a type gives help."""
+    return isinstance(metadata, Parameter) and bool(metadata.help)
 
 
 def test_the_list_of_commands_is_complete(capsys: pytest.CaptureFixture[str]) -> None:

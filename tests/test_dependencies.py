@@ -8,6 +8,7 @@ from pipeline.config import LossChoice, PathChoice, VelocityChoice
 from pipeline.flow.paths import PATHS
 from pipeline.flow.registry import Registry
 from pipeline.flow.velocities import VELOCITIES
+from pipeline.stages import load_stages
 from pipeline.store.code import PACKAGE, constant_of, files_of, modules_named
 
 VELOCITY_NAMES = ["kinetic_optimal", "campbell", "power", "power_infinity", "laplacian"]
@@ -35,8 +36,9 @@ def test_training_depends_on_losses_and_the_chosen_path_but_not_on_the_sampler_a
 def test_training_depends_on_no_velocity_unless_its_loss_names_one() -> None:
     for name in PATHS.names():
         chosen = modules_named(PathChoice(name=name), LossChoice(name="cross_entropy"))
-        training = names("pipeline.stages.train", "pipeline.models.mlp", *chosen)
+        training = names("pipeline.stages.train", "pipeline.known.networks.mlp", *chosen)
         assert not training & VELOCITY_FILES
+    assert not names(*modules_named(PathChoice(name="mask", scheduler="kinetic_optimal"))) & VELOCITY_FILES
     named = names(*modules_named(PathChoice(name="metric"), LossChoice(name="general_elbo", velocity="campbell")))
     assert named & VELOCITY_FILES == {"flow/velocities/campbell.py"}
 
@@ -90,6 +92,12 @@ def test_sampling_depends_on_the_sampler_but_not_on_the_training_loop() -> None:
     sampling = names("pipeline.stages.sample")
     assert {"flow/sampler.py", "flow/steps.py", "sampling/blocks.py", "networks/saved.py"} <= sampling
     assert not sampling & {"training/loop.py", "scoring/score.py"}
+
+
+@pytest.mark.parametrize("stage", load_stages())
+def test_no_stage_depends_on_the_code_of_another(stage: str) -> None:
+    declared = {f"stages/{name}.py" for name in load_stages()}
+    assert names(f"pipeline.stages.{stage}") & declared == {f"stages/{stage}.py"}
 
 
 def test_what_the_rules_parameters_follow_is_no_dependency() -> None:

@@ -1,13 +1,18 @@
 """Descriptions, relaxed crystals and hull to all that is known about each crystal."""
 
+from pipeline.stages.chosen import description_settings, of_crystals
 from pipeline.stages.declaration import stage
-from pipeline.stages.decode import of_crystals
-from pipeline.stages.describe import settings
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Input, Output, Rows
 
 
-@stage(settings=settings, resources="crystals.resources", workers="crystals.workers", each=Job.rows, when=of_crystals)
+@stage(
+    settings=description_settings,
+    resources="crystals.resources",
+    workers="crystals.workers",
+    each=Job.rows,
+    when=of_crystals,
+)
 def assess(job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Rows, output: Output, csv: Output) -> None:
     """Put together all that is known about each crystal.
 
@@ -39,4 +44,4 @@ def assess(job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Row
     )
     write_table(output, frame)
     write_csv(csv, frame)
-    write_provenance([output, csv], settings(job), job.config.seed, [described, relaxed, hull, rows])
+    write_provenance([output, csv], description_settings(job), job.config.seed, [described, relaxed, hull, rows])

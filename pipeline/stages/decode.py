@@ -1,14 +1,10 @@
 """Samples to crystals."""
 
 from pipeline.errors import KinoflowError
+from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output, Samples
-
-
-def of_crystals(job: Job) -> bool:
-    """Return whether the experiment is on crystals."""
-    return job.block.crystals is not None
 
 
 @stage(each=Job.rows, when=of_crystals)

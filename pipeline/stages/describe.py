@@ -2,18 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from pipeline.errors import KinoflowError
+from pipeline.stages.chosen import description_settings, of_crystals
 from pipeline.stages.declaration import stage
-from pipeline.stages.decode import of_crystals
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Input, JournalFolder, Output
-
-
-def settings(job: Job) -> dict[str, Any]:
-    """Return what the descriptions of crystals depend on besides the crystals."""
-    return {"seconds": job.crystals.seconds}
 
 
 def rows_and_test(job: Job) -> Iterator[Job]:
@@ -23,7 +18,7 @@ def rows_and_test(job: Job) -> Iterator[Job]:
 
 
 @stage(
-    settings=settings,
+    settings=description_settings,
     resources="crystals.resources",
     workers="crystals.workers",
     each=rows_and_test,
@@ -61,6 +56,6 @@ def describe(
     chosen = job.crystals
     finished = Journal(journal, describe.fingerprint(replace(job, name=split or ""), [crystals])) if journal else None
     write_table(output, describe_rows(frame, chosen.workers, chosen.seconds, finished))
-    write_provenance([output], settings(job) | {"split": split}, job.config.seed, [crystals])
+    write_provenance([output], description_settings(job) | {"split": split}, job.config.seed, [crystals])
     if finished:
         finished.remove()

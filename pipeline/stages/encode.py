@@ -1,10 +1,10 @@
 """Images to the codes of a tokenizer."""
 
 from pipeline.errors import KinoflowError
+from pipeline.stages.chosen import of_codes
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Gpus, Images, Input, Output
-from pipeline.stages.train_tokenizer import of_codes
 
 
 @stage(resources="tokenizer.training.resources", one_gpu=True, when=of_codes)

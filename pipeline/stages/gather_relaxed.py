@@ -1,7 +1,7 @@
 """Relaxed shards to one table."""
 
+from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import stage
-from pipeline.stages.decode import of_crystals
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Inputs, Output
 

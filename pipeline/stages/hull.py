@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import Need, stage
-from pipeline.stages.decode import of_crystals
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output, Rows
 from pipeline.store.code import constant_of

@@ -3,11 +3,10 @@
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import metric_modules, metric_needs
+from pipeline.stages.chosen import comparison, metric_modules, metric_needs
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Classifier, Gpus, Images, JournalFolder, Output
-from pipeline.stages.train_classifier import comparison
 
 
 def settings(job: Job) -> dict[str, Any]:

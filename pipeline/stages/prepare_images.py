@@ -2,15 +2,10 @@
 
 from typing import Any
 
-from pipeline.stages.chosen import data_modules, data_needs
+from pipeline.stages.chosen import data_modules, data_needs, without_threads
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output
-
-
-def without_threads(images: Any) -> Any:
-    """Return a choice of images without its number of threads: they do not change the images."""
-    return {key: value for key, value in images.items() if key != "workers"} if isinstance(images, dict) else images
 
 
 def settings(job: Job) -> dict[str, Any]:

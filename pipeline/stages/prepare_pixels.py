@@ -3,10 +3,10 @@
 from typing import Any
 
 from pipeline.config.plugins import DATASETS
+from pipeline.stages.chosen import without_threads
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Images, Output
-from pipeline.stages.prepare_images import without_threads
 
 
 def settings(job: Job) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import stage
-from pipeline.stages.decode import of_crystals
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Input, Output, Shard, Shards
 

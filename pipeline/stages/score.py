@@ -1,21 +1,14 @@
 """Samples to scores."""
 
-from typing import Any
-
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules
+from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules, scoring_settings
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Classifier, Gpus, JournalFolder, OptionalInput, Output, Samples, Tokens
 
 
-def settings(job: Job) -> dict[str, Any]:
-    """Return what scores depend on besides the samples."""
-    return {"scoring": job.block.scoring}
-
-
 @stage(
-    settings=settings,
+    settings=scoring_settings,
     chosen=lambda job: metric_modules(job) + path_modules(job),
     needs=metric_needs,
     resources="scoring_resources",
@@ -106,7 +99,7 @@ def score(
     metrics = score_subject(subject, job.block.scoring)
     conditions = drawn.conditions | conditions_of_metrics(subject, job.block.scoring)
     write_json(output, {"conditions": conditions, "metrics": metrics})
-    write_provenance([output], settings(job), seed, inputs)
+    write_provenance([output], scoring_settings(job), seed, inputs)
     for part in (large, finished):
         if part:
             part.remove()

@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.chosen import metric_modules, metric_needs, network_modules, searched_velocities
+from pipeline.stages.chosen import comparison, metric_modules, metric_needs, network_modules, searched_velocities
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.parameters import Classifier, Gpus, Input, Output, Tokenizer, Tokens, Weights
-from pipeline.stages.train_classifier import comparison
 
 
 def settings(job: Job) -> dict[str, Any]:

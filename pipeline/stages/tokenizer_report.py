@@ -1,14 +1,14 @@
 """Images, codes and tokenizer to a table of how good the tokenizer is."""
 
-from pipeline.stages.chosen import metric_modules, metric_needs
+from pipeline.stages.chosen import metric_modules, metric_needs, of_codes, scoring_settings
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Classifier, Csv, Gpus, Images, Input, Markdown, Numbers, Tokens
-from pipeline.stages.score import settings
-from pipeline.stages.train_tokenizer import of_codes
 
 
-@stage(settings=settings, chosen=metric_modules, needs=metric_needs, resources="scoring_resources", when=of_codes)
+@stage(
+    settings=scoring_settings, chosen=metric_modules, needs=metric_needs, resources="scoring_resources", when=of_codes
+)
 def tokenizer_report(
     job: Job,
     *,

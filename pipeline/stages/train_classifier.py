@@ -3,18 +3,10 @@
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import trains_classifier
+from pipeline.stages.chosen import comparison, trains_classifier
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import CheckpointFolder, Gpus, History, Images, Metrics, NewWeights
-
-METRIC = "frechet_distance"
-
-
-def comparison(job: Job, *keys: str) -> dict[str, Any]:
-    """Return the configured options for comparing images; None for an option that is not set."""
-    said = job.block.scoring.get(METRIC, {})
-    return {key: said.get(key) for key in keys}
 
 
 def settings(job: Job) -> dict[str, Any]:

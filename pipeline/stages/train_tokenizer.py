@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from pipeline.stages.chosen import of_codes
 from pipeline.stages.declaration import Need, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Images, Metrics, NewWeights, Nodes
@@ -20,11 +21,6 @@ def settings(job: Job) -> dict[str, Any]:
 def needs(job: Job) -> Iterator[Need]:
     """Yield the network that compares images during training."""
     yield Need(f"experiments.{job.experiment}.tokenizer.loss.perceptual", tuple(job.tokenizer.loss.files))
-
-
-def of_codes(job: Job) -> bool:
-    """Return whether a tokenizer makes the tokens of the experiment."""
-    return job.block.tokenizer is not None
 
 
 @stage(settings=settings, needs=needs, resources="tokenizer.training.resources", when=of_codes)

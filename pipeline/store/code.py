@@ -33,8 +33,13 @@ PLUMBING = (
     "pipeline.store.provenance",
     "pipeline.store.tensor_journal",
 )
-# Packages that import every module of their folder by themselves; what those register is chosen by name.
-REGISTRIES = ("pipeline.flow.paths", "pipeline.flow.velocities")
+# Packages that import every module of their folder. A choice in the configuration names modules of one of them: a path
+# may name a scheduler that has the name of a velocity.
+REGISTRIES = {
+    "PathChoice": "pipeline.flow.paths",
+    "LossChoice": "pipeline.flow.velocities",
+    "VelocityChoice": "pipeline.flow.velocities",
+}
 
 
 def code_hash(*modules: str) -> str:
@@ -75,12 +80,12 @@ def modules_named(*choices: BaseModel | None) -> list[str]:
 
     With them come those that they name themselves: a path may be made of others.
     """
-    names = {text for choice in choices if choice for text in _texts(choice.model_dump())}
     found: set[str] = set()
-    known = [entry for package in REGISTRIES for entry in _registered(package)]
-    while new := {module: file for module, file, registered in known if module not in found and names & registered}:
-        found |= new.keys()
-        names = names.union(*map(_constants, new.values()))
+    for choice in filter(None, choices):
+        names, known = set(_texts(choice.model_dump())), _registered(REGISTRIES[type(choice).__name__])
+        while new := {module: file for module, file, registered in known if module not in found and names & registered}:
+            found |= new.keys()
+            names = names.union(*map(_constants, new.values()))
     return sorted(found)
 
 
