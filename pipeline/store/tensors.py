@@ -1,7 +1,7 @@
-"""Safetensors files that say what they hold, and clear errors for those that are damaged or in the wrong place.
+"""Safetensors files that say what they hold, and clear errors for damaged or misplaced ones.
 
-The description is one entry of the file's metadata: with several, safetensors would write them in an order that
-changes from process to process, and equal content would not give equal files.
+The description is a single entry of the file's metadata. Safetensors writes several entries in an order that changes
+from process to process, so equal content would not give equal files.
 """
 
 import json
@@ -34,9 +34,9 @@ def write_tensors(path: Path, kind: str, tensors: dict[str, Tensor], description
 
 
 def write_network(path: Path, kind: str, network: nn.Module, description: Mapping[str, Any]) -> None:
-    """Write the weights of a network and their description; those that two layers share are written once.
+    """Write the weights of a network and their description; weights that layers share are written once.
 
-    `safetensors.torch.load_model` reads them; `save_model` would name the shared ones in further entries of metadata.
+    `safetensors.torch.load_model` reads them. Its `save_model` would list shared weights in further metadata entries.
     """
     own = {name for name, _ in (*network.named_parameters(), *network.named_buffers())}
     weights = {name: tensor for name, tensor in network.state_dict().items() if name in own}
@@ -44,12 +44,12 @@ def write_network(path: Path, kind: str, network: nn.Module, description: Mappin
 
 
 def read_description(path: Path, kind: str) -> dict[str, Any]:
-    """Return the description of a file, which must hold what `kind` says."""
+    """Return the description of a file, which must be of the given `kind`."""
     return _read(path, kind, with_tensors=False)[1]
 
 
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors of a file, mapped, and its description; it must hold what `kind` says."""
+    """Return the mapped tensors of a file, and its description; the file must be of the given `kind`."""
     return _read(path, kind, with_tensors=True)
 
 
