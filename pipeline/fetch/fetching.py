@@ -39,8 +39,8 @@ def fetch(
 ) -> Path:
     """Return the verified file ``<cache>/<name>/<file>``, trying the sources in ``order`` if it is not there.
 
-    Without ``mirror``, the environment variable KINOFLOW_MIRROR names the mirror. Several processes may
-    fetch the same resource at once: one does the work.
+    Without ``mirror``, the environment variable KINOFLOW_MIRROR names the mirror. Several processes may fetch the same
+    resource at once: one does the work.
     """
     _check_order(order)
     target, checksum = resource.path(cache), resource.checksum

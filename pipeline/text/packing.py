@@ -186,7 +186,7 @@ class _Batch:
         self._characters = 0
 
     def add(self, document: Document, *, hurry: bool) -> bool:
-        """Add a document; return whether the batch was passed on. In a `hurry`, it is once it may fill the packer."""
+        """Add a document; return whether the batch was passed on. In a `hurry`, what may fill the packer is enough."""
         self._documents.append(document)
         self._characters += len(document.text)
         room = self._packer.room

@@ -85,7 +85,7 @@ class TokenData:
         return counts
 
     def tokens_per_sequence(self) -> float:
-        """Return the mean number of tokens in a training sequence that are not certain beforehand; pads are."""
+        """Return the mean number of uncertain tokens in a training sequence; pads, for example, are certain."""
         tokens_of = self.vocabulary.targets(torch.arange(self.vocabulary.kinds)).sum(-1)
         kind_of = self.vocabulary.kind_of.values
         uncertain = (kind_of >= 0) & (tokens_of[kind_of.clamp(min=0)] > 1)
