@@ -18,7 +18,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 from pipeline.commands.given import FLAGS, Flags
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.stages.declaration import READ, Stage
+from pipeline.stages.declaration import Stage
+from pipeline.stages.parameters import READ
 from pipeline.store import process_record
 from pipeline.store.atomic import FORBIDDEN, FULL
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(line_buffering=True)  # for those who follow a log, and for what a kill would lose
     process_record.set_command(given)
     try:
-        application(given)(given, exit_on_error=False, print_error=False)
+        application(given)(given, exit_on_error=False, print_error=False, result_action="return_value")
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (KinoflowError, CycloptsError, OSError) as error:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store.fingerprint import code_hash
+from pipeline.store.code import code_hash
 
 CODE = '"""About it."""\n\n\ndef double(x):\n    """Return twice x."""\n    return 2 * x  # twice\n'
 TEXT = "TEXT = '''\n# first\n'''\n"
@@ -14,7 +14,7 @@ TEXT = "TEXT = '''\n# first\n'''\n"
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The one file that all code consists of."""
     file = tmp_path / "module.py"
-    monkeypatch.setattr("pipeline.store.fingerprint.files_of", lambda *modules: [file])
+    monkeypatch.setattr("pipeline.store.code.files_of", lambda *modules: [file])
     return file
 
 

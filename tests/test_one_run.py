@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import KinoflowError
-from pipeline.store.one_run import claim
+from pipeline.store.locks import claim
 
 HOLD = """
 import subprocess, sys
 from pathlib import Path
-from pipeline.store.one_run import claim
+from pipeline.store.locks import claim
 
 claim(Path(sys.argv[1]), Path(sys.argv[1], "logs/run.lock"))
 job = subprocess.Popen(["sleep", "600"])
@@ -37,6 +37,6 @@ def test_a_lock_of_another_user_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     def refused(*arguments: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pipeline.store.one_run.os.open", refused)  # root, who may run this, is refused nothing
+    monkeypatch.setattr("pipeline.store.locks.os.open", refused)  # root, who may run this, is refused nothing
     with pytest.raises(KinoflowError, match=r"logs/run.lock: belongs to another user, .* --config results="):
         claim(tmp_path, tmp_path / "logs/run.lock")

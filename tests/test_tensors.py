@@ -10,7 +10,8 @@ import torch
 
 from pipeline.cli import main
 from pipeline.errors import KinoflowError
-from pipeline.store.tensors import read_description, read_tensors, write_tensors
+from pipeline.store.arrays import read_description
+from pipeline.store.tensors import read_tensors, write_tensors
 
 SAVE = """
 import sys, torch

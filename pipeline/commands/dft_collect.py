@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline.stages.declaration import Input, Output
+from pipeline.stages.parameters import Input, Output
 
 
 def dft_collect(results: Path, *, structures: Input, hull: Input, output: Output) -> None:

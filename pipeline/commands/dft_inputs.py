@@ -1,6 +1,6 @@
 """VASP inputs for crystals near the hull."""
 
-from pipeline.stages.declaration import Input, Output
+from pipeline.stages.parameters import Input, Output
 
 
 def dft_inputs(*, structures: Input, relaxed: Input, output: Output, threshold: float = 0.1) -> None:

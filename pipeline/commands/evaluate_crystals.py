@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import Count, OptionalInput, Output
+from pipeline.stages.parameters import Count, OptionalInput, Output
 from pipeline.store.places import Place
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Count, Output
+from pipeline.stages.parameters import Gpus, Output
 from pipeline.store.places import Place
 
 
 def evaluate_images(
-    given: Given, pictures: Path, *, output: Output, experiment: str = "latents", gpus: Count = 0
+    given: Given, pictures: Path, *, output: Output, experiment: str = "latents", gpus: Gpus = 0
 ) -> None:
     """Compare anybody's images with the training images of an experiment.
 
@@ -19,7 +19,6 @@ def evaluate_images(
         pictures: folder or zip file of pictures of one size
         output: scores to write (.json)
         experiment: name of the experiment
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.images.evaluate import evaluate_images
 

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.stages.declaration import Count, OptionalInput, Output
+from pipeline.stages.parameters import Count, Gpus, OptionalInput, Output
 
 Kept = Literal["composition", "lattice", "sites"]
 
@@ -26,7 +26,7 @@ def generate_crystals(
     seed: int = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
-    gpus: Count = 0,
+    gpus: Gpus = 0,
 ) -> None:
     """Generate crystals around what is given.
 
@@ -44,7 +44,6 @@ def generate_crystals(
         seed: seed of the draws
         tokens: tokens from `prepare` (default: those of the results)
         weights: weights from `train` (default: those of the results)
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.crystals.generation import generate_crystals
 

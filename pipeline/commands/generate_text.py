@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import Count, Output
+from pipeline.stages.parameters import Count, Gpus, Output
 
 
 def generate_text(
@@ -20,7 +20,7 @@ def generate_text(
     seed: Count = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
-    gpus: Count = 0,
+    gpus: Gpus = 0,
 ) -> None:
     """Generate text, alone or around what is given.
 
@@ -38,7 +38,6 @@ def generate_text(
         seed: seed
         tokens: tokens from `prepare` (default: those of the scale's results)
         weights: weights from `train` (default: those of the scale's results)
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.text.generation import generate_text
 

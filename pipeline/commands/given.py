@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from pipeline.config import Config, Experiment
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.errors import KinoflowError, did_you_mean
+from pipeline.stages import parameters
 from pipeline.stages.job import Job, RunJob
+from pipeline.stages.parameters import ConfigFile, Settings
 from pipeline.store.places import Place
 
 
@@ -53,15 +53,10 @@ class Given:
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    """Which configuration.
+    """Which configuration."""
 
-    Args:
-        config: YAML file
-        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
-    """
-
-    config: Path = Path("config/demo.yaml")
-    set: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=(), show_default=False)] = ()
+    config: ConfigFile = Path("config/demo.yaml")
+    set: Settings = ()
 
     def given(self) -> Given:
         """Return the configuration."""
@@ -74,15 +69,9 @@ class Flags:
 
 @dataclass(frozen=True, kw_only=True)
 class JobFlags(Flags):
-    """Which experiment of which configuration.
+    """Which experiment of which configuration."""
 
-    Args:
-        config: YAML file
-        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
-        experiment: name of the experiment in the configuration
-    """
-
-    experiment: str
+    experiment: parameters.Experiment
 
     def loaded(self) -> Job:
         """Return the job."""
@@ -93,16 +82,9 @@ class JobFlags(Flags):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFlags(JobFlags):
-    """Which run of which experiment.
+    """Which run of which experiment."""
 
-    Args:
-        config: YAML file
-        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
-        experiment: name of the experiment in the configuration
-        run: name of the run in the experiment
-    """
-
-    run: str
+    run: parameters.Run
 
     def loaded(self) -> Job:
         """Return the job."""

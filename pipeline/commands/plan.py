@@ -1,7 +1,7 @@
 """The scale sheet of a configuration."""
 
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput
 
 
 def plan(

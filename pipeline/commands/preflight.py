@@ -4,7 +4,7 @@ import sys
 from dataclasses import asdict
 
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput
 
 
 def preflight(given: Given, *, cluster: bool = False, output: OptionalOutput = None) -> None:

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from pipeline.stages.declaration import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput
 
 
 def trace(artefact: Path, *, json: OptionalOutput = None) -> None:

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
 from pipeline.images.features.classifier import Options
-from pipeline.store.tensors import read_description, write_network
+from pipeline.store.arrays import read_description
+from pipeline.store.tensors import write_network
 
 KIND = "classifier"
 _GROUPS = 8  # of channels that are normalised together

@@ -18,7 +18,8 @@ from pipeline.config import Strict, TokenizerNetwork
 from pipeline.errors import KinoflowError
 from pipeline.images.unit_values import from_unit, to_unit
 from pipeline.images.vqvae import VQVAE
-from pipeline.store.tensors import read_description, write_network
+from pipeline.store.arrays import read_description
+from pipeline.store.tensors import write_network
 
 _KIND = "tokenizer"
 _AT_ONCE = 2**22  # pixels that are worked on together

@@ -17,7 +17,8 @@ from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.flow.score import negative_score_entropy, posterior_logits
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.store.tensors import read_description, write_network
+from pipeline.store.arrays import read_description
+from pipeline.store.tensors import write_network
 from pipeline.tokens.token_data import TokenData
 
 if TYPE_CHECKING:

@@ -1,6 +1,5 @@
 """Sets of samples in safetensors files: tokens, tokens on their way, and the conditions they were drawn under."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline.errors import KinoflowError
 from pipeline.store.tensors import read_tensors, write_tensors
 
 
@@ -41,17 +39,3 @@ class SampleSet:
         if not with_tokens:
             tokens, times, frames = tokens[:, :0], (), frames[:0]
         return cls(tokens.long(), conditions, times, frames.long(), labels)
-
-
-def joined(parts: Sequence[SampleSet]) -> SampleSet:
-    """Return the samples of all shards in their order."""
-    first = parts[0].conditions
-    for part in parts:
-        if part.conditions != first:
-            raise KinoflowError(f"shards of different runs cannot be joined: {first} and {part.conditions}")
-    tokens = torch.cat([part.tokens for part in parts])
-    if len(tokens) != first["n"]:
-        raise KinoflowError(f"{first['run']}: the shards hold {len(tokens)} of {first['n']} samples; give all of them")
-    frames = torch.cat([part.frames for part in parts], dim=1)
-    given = [part.labels for part in parts if part.labels is not None]
-    return SampleSet(tokens, first, parts[0].times, frames, torch.cat(given) if given else None)

@@ -1,4 +1,7 @@
-"""What the configuration of a job chooses by name: the modules it runs, and the files they need."""
+"""What the configuration of a job says and chooses by name: the modules it runs, and the files they need.
+
+What several stages ask stands here: a stage that imports another would depend on all code of that one.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +60,37 @@ def files_of(job: Job, *chosen: Chosen[Any]) -> list[Path]:
     """Return the files that plugins read: fetched ones, and the user's own."""
     fetched = [job.cache / name for one in chosen for name in one.files]
     return fetched + [path for one in chosen for path in one.inputs]
+
+
+def of_crystals(job: Job) -> bool:
+    """Return whether the experiment is on crystals."""
+    return job.block.crystals is not None
+
+
+def of_codes(job: Job) -> bool:
+    """Return whether a tokenizer makes the tokens of the experiment."""
+    return job.block.tokenizer is not None
+
+
+def scoring_settings(job: Job) -> dict[str, Any]:
+    """Return what scores depend on besides the samples."""
+    return {"scoring": job.block.scoring}
+
+
+def description_settings(job: Job) -> dict[str, Any]:
+    """Return what descriptions of crystals depend on besides the crystals."""
+    return {"seconds": job.crystals.seconds}
+
+
+def comparison(job: Job, *keys: str) -> dict[str, Any]:
+    """Return how the configuration says that images are compared, as far as it does."""
+    said = job.block.scoring.get("frechet_distance", {})
+    return {key: said.get(key) for key in keys}
+
+
+def without_threads(images: Any) -> Any:
+    """Return a choice of images without how many threads read them, which changes nothing."""
+    return {key: value for key, value in images.items() if key != "workers"} if isinstance(images, dict) else images
 
 
 def judging_run(job: Job) -> str | None:

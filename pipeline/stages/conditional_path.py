@@ -3,8 +3,9 @@
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, OptionalInput, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output, Tokenizer, Tokens
 from pipeline.store.code import modules_named
 
 
@@ -19,15 +20,13 @@ def settings(job: Job) -> dict[str, Any]:
     chosen=lambda job: modules_named(*(run.path for run in job.block.runs.values())),
     when=lambda job: job.is_images,
 )
-def conditional_path(job: Job, *, tokens: Input, output: Output, tokenizer: OptionalInput = None) -> None:
+def conditional_path(job: Job, *, tokens: Tokens, output: Output, tokenizer: Tokenizer = None) -> None:
     """Draw images on their way along the paths of an experiment.
 
     Reads tokens. Writes a picture by which the numbers of a metric path can be chosen, before any training.
 
     Args:
-        tokens: tokens from `prepare-pixels` or `encode`
         output: picture to write (.png)
-        tokenizer: weights from `train-tokenizer`, of codes only
     """
     from pipeline.images.conditional_path import DPI, draw, pictures_along
     from pipeline.images.decoding import Decoder

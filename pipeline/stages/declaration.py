@@ -11,12 +11,9 @@ computes with itself, so that a declaration is read without torch.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, ParamSpec
-
-from cyclopts import Parameter
-from cyclopts.validators import Number
+from typing import Any, Generic, ParamSpec
 
 from pipeline.config import Resources, TrainingResources
 from pipeline.stages.job import Job
@@ -24,16 +21,6 @@ from pipeline.store.code import code_hash
 from pipeline.store.fingerprint import fingerprint
 
 P = ParamSpec("P")
-READ, WRITTEN = "read", "written"  # marks of parameters
-
-Input = Annotated[Path, READ]
-OptionalInput = Annotated[Path | None, READ]
-Inputs = Annotated[list[Path], Parameter(consume_multiple=True, negative=()), READ]
-OptionalInputs = Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative=()), READ]
-Count = Annotated[int, Parameter(validator=Number(gte=0))]
-Positive = Annotated[int, Parameter(validator=Number(gte=1))]
-Output = Annotated[Path, WRITTEN]
-OptionalOutput = Annotated[Path | None, WRITTEN]
 
 
 @dataclass(frozen=True)
@@ -47,13 +34,19 @@ class Need:
     fetched: tuple[str, ...] = ()
     own: tuple[Path, ...] = ()
     hub: tuple[str, ...] = ()
-    gpus: Count = 0
-    nodes: Positive = 1
+    gpus: int = 0
+    nodes: int = 1
 
 
 @dataclass(frozen=True)
 class Stage(Generic[P]):
-    """A function and what is declared of it; calling the stage calls the function."""
+    """A function and what is declared of it; calling the stage calls the function.
+
+    `settings` is the part of the configuration that a job depends on, `chosen` the modules of the plugins that it runs.
+    `resources` and `workers` are keys of the experiment, such as `runs.{name}.sampling.resources`; with `one_gpu` a job
+    takes one of several GPUs. `each` yields the jobs of an experiment, `when` says which of them there are, and `count`
+    how many shards each has. `needs` is what a job needs besides what the workflow makes.
+    """
 
     function: Callable[P, None]
     settings: Callable[[Job], Mapping[str, Any]] | None = None
@@ -64,7 +57,7 @@ class Stage(Generic[P]):
     each: Callable[[Job], Iterable[Job]] = lambda job: [job]
     when: Callable[[Job], bool] = lambda job: True
     count: Callable[[Job], int] = lambda job: 1
-    needs: Callable[[Job], Iterable[Need]] = field(default=lambda job: ())
+    needs: Callable[[Job], Iterable[Need]] = lambda job: ()
 
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> None:
         self.function(*arguments, **options)

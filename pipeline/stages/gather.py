@@ -1,7 +1,8 @@
 """Shards to samples."""
 
-from pipeline.stages.declaration import Inputs, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Inputs, Output
 
 
 @stage(each=Job.runs)
@@ -14,8 +15,8 @@ def gather(*, shards: Inputs, output: Output) -> None:
         shards: samples from `sample`, in their order
         output: samples to write (.safetensors)
     """
-    from pipeline.sampling.samples import SampleSet, joined
+    from pipeline.sampling.joining import join_samples
     from pipeline.store.provenance import gather_provenance
 
-    joined([SampleSet.load(path) for path in shards]).save(output)
+    join_samples(shards, output)
     gather_provenance(output, shards)

@@ -5,15 +5,15 @@ from typing import Any
 
 from pipeline.config.plugins import METRICS
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import is_judged_from_outside, metric_choices, metric_needs
-from pipeline.stages.declaration import Output, stage
+from pipeline.stages.chosen import is_judged_from_outside, metric_choices, metric_needs, scoring_settings
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.score import settings
+from pipeline.stages.parameters import Output
 
 METRIC = "generative_perplexity"
 
 
-@stage(settings=settings, chosen=metric_choices, needs=metric_needs, when=is_judged_from_outside)
+@stage(settings=scoring_settings, chosen=metric_choices, needs=metric_needs, when=is_judged_from_outside)
 def judge(job: Job, *, output: Output) -> None:
     """Make sure that the language model that judges samples of text is there.
 
@@ -43,4 +43,4 @@ def judge(job: Job, *, output: Output) -> None:
         files = loaded.files
         record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in files}}
     write_json(output, record)
-    write_provenance([output], settings(job), job.config.seed, files)
+    write_provenance([output], scoring_settings(job), job.config.seed, files)

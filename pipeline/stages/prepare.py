@@ -4,8 +4,9 @@ from typing import Any
 
 from pipeline.config.contracts import CrystalSetPlugin
 from pipeline.stages.chosen import data_modules, data_needs, files_of
-from pipeline.stages.declaration import OptionalOutput, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import OptionalOutput, Output
 
 
 def settings(job: Job) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 from pipeline.config.plugins import DATASETS
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output, Tokens
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def modules(job: Job) -> list[str]:
 
 @stage(settings=settings, chosen=modules, each=Job.references)
 def reference(
-    job: Job, *, reference: Literal["images", "data", "independent", "shuffled"], tokens: Input, output: Output
+    job: Job, *, reference: Literal["images", "data", "independent", "shuffled"], tokens: Tokens, output: Output
 ) -> None:
     """Draw reference samples from the data.
 
@@ -28,7 +29,6 @@ def reference(
 
     Args:
         reference: which reference
-        tokens: tokens from `prepare`
         output: samples to write (.safetensors)
     """
     import torch

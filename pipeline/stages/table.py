@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from pipeline.stages.declaration import OptionalInputs, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Csv, Markdown, Numbers, OptionalInputs
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -12,15 +13,12 @@ def settings(job: Job) -> dict[str, Any]:
 
 
 @stage(settings=settings)
-def table(job: Job, *, csv: Output, markdown: Output, numbers: Output, scores: OptionalInputs = ()) -> None:
+def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: OptionalInputs = ()) -> None:
     """Make the table of an experiment.
 
     Reads scores. Writes one row a run and reference, beside the paper's. A run without scores is shown as not run.
 
     Args:
-        csv: table to write, with all digits
-        markdown: table to write, rounded
-        numbers: numbers of our rows to write, to compare versions by (.json)
         scores: scores from `score`
     """
     from pipeline.report.tables import make_table

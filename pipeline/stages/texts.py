@@ -1,18 +1,17 @@
 """Samples of text to files to read."""
 
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output, Samples, Tokens
 
 
 @stage(each=Job.rows, when=lambda job: job.is_text)
-def texts(*, samples: Input, tokens: Input, text: Output, lines: Output) -> None:
+def texts(*, samples: Samples, tokens: Tokens, text: Output, lines: Output) -> None:
     """Write samples of text to read.
 
     Reads samples and tokens. Writes texts.
 
     Args:
-        samples: samples from `sample`, `gather` or `reference`
-        tokens: tokens from `prepare`
         text: samples to write, to read (.txt)
         lines: samples to write, a line of JSON each (.jsonl)
     """

@@ -1,11 +1,12 @@
 """Images to a VQVAE."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from pipeline.stages.declaration import Count, Input, Need, Output, Positive, stage
+from pipeline.stages.chosen import of_codes
+from pipeline.stages.declaration import Need, stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Images, Metrics, NewWeights, Nodes
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -22,37 +23,22 @@ def needs(job: Job) -> Iterator[Need]:
     yield Need(f"experiments.{job.experiment}.tokenizer.loss.perceptual", tuple(job.tokenizer.loss.files))
 
 
-def of_codes(job: Job) -> bool:
-    """Return whether a tokenizer makes the tokens of the experiment."""
-    return job.block.tokenizer is not None
-
-
 @stage(settings=settings, needs=needs, resources="tokenizer.training.resources", when=of_codes)
 def train_tokenizer(
     job: Job,
     *,
-    images: Input,
-    checkpoints: Path,
-    weights: Output,
-    metrics: Output,
-    history: Output,
-    events: Path | None = None,
-    gpus: Count = 0,
-    nodes: Positive = 1,
+    images: Images,
+    checkpoints: CheckpointFolder,
+    weights: NewWeights,
+    metrics: Metrics,
+    history: History,
+    events: EventFolder = None,
+    gpus: Gpus = 0,
+    nodes: Nodes = 1,
 ) -> None:
     """Train the VQVAE that makes codes of images.
 
     Reads prepared images. Writes the averaged weights, metrics and history. Goes on from the latest checkpoint.
-
-    Args:
-        images: images from `prepare-images`
-        checkpoints: folder of checkpoints, which are kept
-        weights: weights to write (.safetensors)
-        metrics: last losses to write (.json)
-        history: losses along the training to write (.csv)
-        events: folder for TensorBoard (default: none is written)
-        gpus: GPUs to use on each node; 0 is the CPU
-        nodes: nodes of the SLURM job to use
     """
     import torch
 

@@ -24,6 +24,7 @@ PLUMBING = (
     "pipeline.stages.chosen",
     "pipeline.stages.declaration",
     "pipeline.stages.job",
+    "pipeline.stages.parameters",
     "pipeline.store.code",
     "pipeline.store.fingerprint",
     "pipeline.store.journal",
@@ -32,8 +33,13 @@ PLUMBING = (
     "pipeline.store.provenance",
     "pipeline.store.tensor_journal",
 )
-# These packages import every module in their folder; a run chooses by name among what those register.
-REGISTRIES = ("pipeline.flow.paths", "pipeline.flow.velocities")
+# Packages that import every module of their folder. A choice in the configuration names modules of one of them: a path
+# may name a scheduler that has the name of a velocity.
+REGISTRIES = {
+    "PathChoice": "pipeline.flow.paths",
+    "LossChoice": "pipeline.flow.velocities",
+    "VelocityChoice": "pipeline.flow.velocities",
+}
 
 
 def code_hash(*modules: str) -> str:
@@ -74,12 +80,12 @@ def modules_named(*choices: BaseModel | None) -> list[str]:
 
     Modules that those name in turn are included: a path may be made of others.
     """
-    names = {text for choice in choices if choice for text in _texts(choice.model_dump())}
     found: set[str] = set()
-    known = [entry for package in REGISTRIES for entry in _registered(package)]
-    while new := {module: file for module, file, registered in known if module not in found and names & registered}:
-        found |= new.keys()
-        names = names.union(*map(_constants, new.values()))
+    for choice in filter(None, choices):
+        names, known = set(_texts(choice.model_dump())), _registered(REGISTRIES[type(choice).__name__])
+        while new := {module: file for module, file, registered in known if module not in found and names & registered}:
+            found |= new.keys()
+            names = names.union(*map(_constants, new.values()))
     return sorted(found)
 
 
@@ -161,13 +167,15 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without_words(text: str) -> bytes:
-    """Return a module without comments and docstrings; a docstring that shares a line with code stays."""
+    """Return a module without its comments, docstrings and empty lines; docstrings that share a line with code stay."""
     written = text.split("\n")
     lines: list[str | None] = [*written]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = written[row - 1][:column].rstrip() or None
+        elif token.type == tokenize.NL and not token.line.strip():
+            lines[token.start[0] - 1] = None
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             first, last = node.body[0].lineno - 1, (node.body[0].end_lineno or 0) - 1

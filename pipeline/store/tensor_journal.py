@@ -13,8 +13,9 @@ from pathlib import Path
 from torch import Tensor
 
 from pipeline.errors import KinoflowError
+from pipeline.store.arrays import read_description
 from pipeline.store.process_record import note_resumption
-from pipeline.store.tensors import read_description, read_tensors, write_tensors
+from pipeline.store.tensors import read_tensors, write_tensors
 
 KIND = "finished work"
 _PREFIX = "kept-"  # only files with this prefix are ever removed: there may be others in the folder

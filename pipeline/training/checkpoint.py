@@ -16,8 +16,6 @@ import torch
 from pipeline.store.atomic import replacing
 
 KEPT = 2
-# Keys of `training` without effect on the weights and the history after a given step.
-WITHOUT_EFFECT = {"steps", "checkpoint_every", "resources"}
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ def test_a_journal_of_other_code_reference_energies_or_packages_is_not_used(
             (folder / name).write_text(files[name].read_text() + more)
             return list((files | {name: folder / name}).values())
 
-        monkeypatch.setattr("pipeline.store.fingerprint.files_of", edited)
+        monkeypatch.setattr("pipeline.store.code.files_of", edited)
     relax(configured(), folder)
     assert len(started(folder)) == 5
 

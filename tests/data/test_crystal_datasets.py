@@ -16,7 +16,7 @@ import pytest
 import torch
 from known_crystals import csv_of, rock_salt, wurtzite
 
-from pipeline.config import DataChoice
+from pipeline.config import Crystals, DataChoice
 from pipeline.config.loading import load_config
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.dataset import split_at_random
@@ -239,7 +239,7 @@ def test_the_stage_writes_tokens_and_rows_and_says_what_was_rejected(
     (tmp_path / "all" / "bad.cif").write_text("nothing")
     choice = {"name": "structures", "path": str(tmp_path / "all"), "test_path": str(tmp_path / "test.extxyz")}
     config = load_config(tiny_file(), choices=False)
-    experiment = config.experiments["checkerboard"].model_copy(update={"data": DataChoice(**choice)})
+    experiment = config.experiments["checkerboard"].model_copy(update={"data": DataChoice(**choice), "crystals": Crystals()})
     config = config.model_copy(update={"experiments": {"own": experiment}})
     prepare_stage(Job(config, "own"), output=tmp_path / "tokens", rows=tmp_path / "rows.parquet")
     rows = read_table(tmp_path / "rows.parquet")

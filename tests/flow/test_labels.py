@@ -1,4 +1,4 @@
-"""Each equation of the paper that is implemented is named in the docstring of just one function or class."""
+"""Each implemented equation of the paper is named in the docstring of exactly one function or class."""
 
 import ast
 from pathlib import Path

@@ -1,6 +1,7 @@
 """Metrics of crystals, from tables of what is known of each structure."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.sampling.samples import SampleSet
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
+from pipeline.store.parquet import write_table
 from pipeline.tokens.token_data import TokenData
 
 METRICS = (crystal_coverage, crystal_distributions, crystal_stability, crystal_validity)
@@ -44,11 +46,14 @@ def evidence(**parts: Any) -> CrystalEvidence:
     return CrystalEvidence(**{"assessed": assessed(0), "described": described([]), **parts})
 
 
-def scores(metric: Any, known: CrystalEvidence, seed: int = 0, **options: Any) -> dict[str, float]:
+def subject(**files: Path) -> Subject:
     tokens = torch.zeros(1, 1, dtype=torch.long)
     data = TokenData(tokens, tokens, tokens, Vocabulary.single(2), {"name": "crystals"})
-    subject = Subject(SampleSet(tokens, {"run": "x"}), data, None, seed, known)
-    found: dict[str, float] = metric.score(subject, metric.Options(**options))
+    return Subject(SampleSet(tokens, {"run": "x", "NFE": 250}), data, None, seed=3, files=files)
+
+
+def scores(metric: Any, known: CrystalEvidence, seed: int = 0, **options: Any) -> dict[str, float]:
+    found: dict[str, float] = metric.measure(known, metric.Options(**options), seed)
     assert all(type(value) is float for value in found.values())
     json.dumps(found, allow_nan=False)
     return found
@@ -206,6 +211,17 @@ def test_no_usable_structure_is_no_error(metric: Any, count: int) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
+def test_scores_are_those_of_the_tables_of_earlier_stages(metric: Any, tmp_path: Path) -> None:
+    rows = assessed(3, relaxed=[True] * 3, stable=[True, False, False], structural_valid=[True, True, False])
+    tables = {"structures": rows, "described": described([0.0, 0.3, 9.0]), "test": described([0.0, 5.0])}
+    for name, table in tables.items():
+        write_table(tmp_path / name, table)
+    known = CrystalEvidence(*tables.values(), evaluations=250.0)
+    found = metric.score(subject(**{name: tmp_path / name for name in tables}), metric.Options())
+    assert found == scores(metric, known, seed=3) != {}
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 def test_samples_that_are_no_crystals_are_an_error_that_says_so(metric: Any) -> None:
-    with pytest.raises(KinoflowError, match="remove the metrics crystal_"):
-        scores(metric, None)  # type: ignore[arg-type]
+    with pytest.raises(KinoflowError, match="data 'crystals': these are no crystals; remove the metrics crystal_"):
+        metric.score(subject(), metric.Options())

@@ -19,6 +19,7 @@ from pipeline.images.features import classifier
 from pipeline.images.frechet import Statistics, frechet_distance
 from pipeline.images.metrics import frechet_distance as metric
 from pipeline.images.metrics.frechet_distance import Options, classifier_of, conditions, files, inputs, modules, score
+from pipeline.images.pictures import Pictures
 from pipeline.images.reference import ImageReference
 from pipeline.sampling.samples import SampleSet
 from pipeline.scoring.subject import Subject
@@ -74,12 +75,16 @@ def write_reference(folder: Path, extractor: FeatureExtractor, weights: Path, **
     return path
 
 
-def subject(
-    images: Tensor | None, reference: Path | None, weights: Path | None, labels: Tensor | None = None
-) -> Subject:
+def subject(images: Tensor | None, reference: Path | None, weights: Path, labels: Tensor | None = None) -> Subject:
     tokens = torch.zeros(2 if images is None else len(images), 16, dtype=torch.int64)
     samples = SampleSet(tokens, {"run": "mask"}, labels=labels)
-    return Subject(samples, DATA, None, 0, pictures=images, image_reference=reference, classifier=weights)
+    given = {"classifier": weights}
+    if images is not None:
+        given["pictures"] = weights.with_name("pictures")
+        Pictures(images, {"run": "mask"}).save(given["pictures"])
+    if reference is not None:
+        given["image_reference"] = reference
+    return Subject(samples, DATA, None, 0, files=given)
 
 
 def options(**values: Any) -> Options:

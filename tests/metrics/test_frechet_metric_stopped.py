@@ -56,9 +56,9 @@ def scored(reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         network = Network(PIXELS, batches)
         network.is_used(monkeypatch)
         kept = TensorJournal(tmp_path / "journal", made_from) if made_from else None
-        given = Subject(
-            SAMPLES, DATA, None, 0, pictures=pictures(COUNT, 1), image_reference=reference, finished_tensors=kept
-        )
+        Pictures(pictures(COUNT, 1), {"run": "data"}).save(tmp_path / "pictures")
+        files = {"pictures": tmp_path / "pictures", "image_reference": reference}
+        given = Subject(SAMPLES, DATA, None, 0, files=files, finished_tensors=kept)
         scores: dict[str, float] = {}
         with nullcontext() if batches is None else pytest.raises(KeyboardInterrupt):
             scores = score(given, Options(features=FeatureChoice(name="classifier"), batch=BATCH))

@@ -50,7 +50,9 @@ def options(**values: Any) -> Options:
 
 
 def subject(weights: Path | None, tokens: torch.Tensor = SAMPLES, data: TokenData = DATA) -> Subject:
-    return Subject(SampleSet(tokens, {"run": "mask"}), data, None, 0, judge_weights=weights)
+    return Subject(
+        SampleSet(tokens, {"run": "mask"}), data, None, 0, files={"judge_weights": weights} if weights else {}
+    )
 
 
 def test_the_perplexity_is_of_all_tokens_of_all_samples_together(weights: Path) -> None:

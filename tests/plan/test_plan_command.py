@@ -61,6 +61,6 @@ def test_bad_input_is_explained(
 
 
 def test_other_commands_load_nothing_of_it() -> None:
-    code = "import sys, pipeline.cli; print([name for name in sys.modules if name.startswith('pipeline.plan')])"
+    code = "import sys, pipeline.cli; print([name for name in sys.modules if name.startswith('pipeline.inspect')])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"

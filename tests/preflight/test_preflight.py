@@ -15,6 +15,7 @@ from tiny import TINY, TINY_MATERIALS, TINY_PIXELS, TINY_TEXT
 from pipeline.cli import main
 from pipeline.config import Config
 from pipeline.config.expansion import merge, with_complete_runs
+from pipeline.inspect.planned import all_jobs
 from pipeline.inspect.preflight.check import preflight
 from pipeline.inspect.preflight.disk import disk_need, planned_need
 from pipeline.inspect.preflight.findings import Findings
@@ -61,9 +62,11 @@ def test_all_that_is_missing_is_listed_at_once() -> None:
     assert len(found) == 1 + 1 + 3 + 3 + 1
 
 
-def test_only_the_parts_that_will_run_are_looked_at() -> None:
+def test_only_the_jobs_that_will_run_are_looked_at() -> None:
     chosen = config({"salts": TINY_MATERIALS, "text": TINY_TEXT})
-    found = preflight(chosen, {("text", "data"), ("salts", "training")}).problems
+    will_run = {("prepare", "text"), ("train", "salts")}
+    planned = [(stage, job) for stage, job in all_jobs(chosen) if (stage.name, job.experiment) in will_run]
+    found = preflight(chosen, planned).problems
     assert [problem.partition(":")[0] for problem in found] == ["experiments.text.data"]
 
 
@@ -149,11 +152,11 @@ def test_too_little_space_is_named_with_both_numbers(monkeypatch: pytest.MonkeyP
 
 
 def test_a_new_experiment_needs_the_space_that_the_plan_says_and_one_that_goes_on_a_minimum() -> None:
-    board = merge(BOARD, {"sampling": {"count": 10**15}})
-    whole = {("board", part) for part in ("data", "training", "sampling", "scoring")}
-    [problem] = preflight(config({"board": board}), whole).problems
+    board = config({"board": merge(BOARD, {"sampling": {"count": 10**15}})})
+    [problem] = preflight(board, all_jobs(board)).problems
     assert "MB are needed; make room" in problem
-    assert preflight(config({"board": board}), whole - {("board", "data")}).problems == []
+    goes_on = [(stage, job) for stage, job in all_jobs(board) if stage.name != "train"]
+    assert preflight(board, goes_on).problems == []
 
 
 def test_what_is_there_of_an_experiment_is_needed_no_more_and_that_of_others_does_not_count() -> None:

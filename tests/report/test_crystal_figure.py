@@ -56,7 +56,9 @@ def exhibit(
 ) -> Exhibit:
     tokens = np.stack([NO_CRYSTAL if crystal is None else tokens_of(crystal) for crystal in crystals])
     table = None if rows is None else pd.DataFrame([structure(place, **row) for place, row in enumerate(rows)])
-    return Exhibit(SampleSet(torch.from_numpy(tokens), {"run": run}), table, relaxed)
+    tables = {"structures": table, "relaxed": relaxed}
+    given = {name: known for name, known in tables.items() if known is not None}
+    return Exhibit(SampleSet(torch.from_numpy(tokens), {"run": run}), given)
 
 
 def with_energies(run: str, energies: Any) -> Exhibit:

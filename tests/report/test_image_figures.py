@@ -15,21 +15,23 @@ from torch import Tensor
 
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
-from pipeline.images import conditional_path, tokenizer_report
-from pipeline.images import tokenizer_table as tokenizer
+from pipeline.images import conditional_path, tokenizer_report, tokenizer_table
 from pipeline.images.conditional_path import MASKED, TIMES, examples, painted
 from pipeline.images.decoding import Decoder
 from pipeline.images.extractor import FeatureExtractor
+from pipeline.images.feature_choice import ChosenFeatures
 from pipeline.images.figures.images import Options, draw
 from pipeline.images.frechet import Statistics
 from pipeline.images.grids import grid_of, read_pictures
 from pipeline.images.imagedata import to_bytes
 from pipeline.images.pictures import Pictures
 from pipeline.images.reference import ImageReference
+from pipeline.images.tokenizer import SavedTokenizer
 from pipeline.report.exhibit import Exhibit
 from pipeline.sampling.samples import SampleSet
 from pipeline.stages.conditional_path import conditional_path as conditional_path_stage
 from pipeline.stages.job import Job
+from pipeline.stages.tokenizer_report import tokenizer_report as tokenizer_report_stage
 from pipeline.tokens.token_data import TokenData
 
 DATA = token_data()
@@ -37,12 +39,23 @@ LABELS = torch.arange(9) % CLASSES
 IMAGES = (LABELS * 100).to(torch.uint8)[:, None, None, None].expand(-1, SIDE, SIDE, 1)  # as bright as the class says
 
 
+WITH_LABELS, WITHOUT_LABELS = Path("with_labels"), Path("without_labels")
+
+
+@pytest.fixture(autouse=True)
+def _pictures(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the pictures of all exhibits."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("pictures"))
+    Pictures(IMAGES, {}, LABELS).save(WITH_LABELS)
+    Pictures(IMAGES, {}).save(WITHOUT_LABELS)
+
+
 def exhibit(run: str, distance: float | None = None, labels: Tensor | None = LABELS, **conditions: Any) -> Exhibit:
     conditions = {"run": run, "temperature": 1.0} | conditions
     return Exhibit(
         SampleSet(torch.zeros(9, DATA.length, dtype=torch.int64), conditions, labels=labels),
         scores=None if distance is None else {"frechet_distance": distance},
-        pictures=Pictures(IMAGES, conditions, labels),
+        pictures=WITHOUT_LABELS if labels is None else WITH_LABELS,
     )
 
 
@@ -188,19 +201,17 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     ImageReference(Statistics.of(features), features, "rows", "noise train", images.classes, None).save(
         tmp_path / "ref"
     )
-    monkeypatch.setattr(tokenizer.SavedTokenizer, "load", lambda *_: None)
-    monkeypatch.setattr(tokenizer.ChosenFeatures, "load", lambda *_, **__: extractor)
+    monkeypatch.setattr(SavedTokenizer, "load", lambda *_: None)
+    monkeypatch.setattr(ChosenFeatures, "load", lambda *_, **__: extractor)
 
     def make(change: Any) -> tuple[list[dict[str, str]], str]:
-        for module in (tokenizer, tokenizer_report):
+        for module in (tokenizer_table, tokenizer_report):
             monkeypatch.setattr(module, "reconstruct", lambda saved, images, live: change(images))
         files = {name: tmp_path / name for name in ("images", "tokens", "tokenizer")}
-        output = {name: tmp_path / f"tokenizer.{name}" for name in ("table", "markdown", "numbers")}
-        config = image_config(tmp_path)
-        tokenizer.make_tokenizer_table(
-            config, "latents", image_reference=tmp_path / "ref", classifier=None, gpus=0, **files, **output
-        )
-        with output["table"].open() as stream:
+        output = {name: tmp_path / f"tokenizer.{name}" for name in ("csv", "markdown", "numbers")}
+        job = Job(image_config(tmp_path), "latents")
+        tokenizer_report_stage(job, image_reference=tmp_path / "ref", **files, **output)
+        with output["csv"].open() as stream:
             return list(csv.DictReader(stream)), output["markdown"].read_text()
 
     return make

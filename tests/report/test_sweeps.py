@@ -95,9 +95,9 @@ def table(tmp_path: Path) -> Callable[..., tuple[list[dict[str, str]], str]]:
         files = [tmp_path / f"{number}.json" for number in range(len(scores))]
         for file, found in zip(files, scores, strict=True):
             file.write_text(json.dumps(found))
-        output = {name: tmp_path / f"sweeps.{name}" for name in ("table", "markdown", "numbers")}
+        output = {name: tmp_path / f"sweeps.{name}" for name in ("csv", "markdown", "numbers")}
         sweeps_stage(Job(image_config(tmp_path), experiment), scores=files, **output)
-        with output["table"].open() as stream:
+        with output["csv"].open() as stream:
             return list(csv.DictReader(stream)), output["markdown"].read_text()
 
     return make

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from pipeline.inspect.trace.benchmarks import benchmark_of
+from pipeline.store.places import Place
 
 ROOT = Path(__file__).parents[2]
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
@@ -16,17 +17,18 @@ def test_every_submitted_rule_has_a_benchmark_that_is_found_from_its_first_outpu
     for file in sorted((ROOT / "workflow/rules").glob("*.smk")):
         for name, body in RULE.findall(file.read_text()):
             benchmark = re.search(r'benchmark:\n\s+f"\{BENCHMARKS\}/(.+?)"', body)
-            output = re.search(r'output:.*?f"\{RESULTS\}/(.+?)"', body, re.DOTALL)
+            output = re.search(r'output:.*?at\(Place\.(\w+)(?:, "(.+?)")?\)', body, re.DOTALL)
             command = re.search(r"python -m pipeline ([a-z-]+)", body)
             if benchmark is None:
-                assert "runtime=" not in body, f"{name}: nobody measures what it takes"
+                assert not re.search(r"resources_of\(|runtime=", body), f"{name}: nobody measures what it takes"
                 continue
             assert output is not None
             assert command is not None
-            measured = tmp_path / "benchmarks" / benchmark[1]
+            measured = tmp_path / "benchmarks" / benchmark[1].replace("{{", "{").replace("}}", "}")
             measured.parent.mkdir(parents=True, exist_ok=True)
             measured.touch()
-            found = benchmark_of(tmp_path / output[1], ["python", "-m", "pipeline", command[1], "--output", "x"])
+            made = tmp_path / f"{Place[output[1]].value}{output[2] or ''}"
+            found = benchmark_of(made, ["python", "-m", "pipeline", command[1], "--output", "x"])
             assert found == measured, name
             looked_at.add(name)
     assert {"train", "sample", "score", "relax", "describe", "describe_test", "encode"} <= looked_at

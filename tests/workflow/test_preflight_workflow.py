@@ -19,8 +19,9 @@ def test_problems_stop_the_workflow_before_any_job_and_a_run_without_them_is_not
     (project.folder / "config/salts.yaml").write_text(yaml.safe_dump({"scale": "salts"} | missing))
     result = project.snakemake("--cores", "1", scale="salts")
     assert result.returncode != 0
-    assert "scale salts: 2 problems; nothing was started\n  1. experiments.materials.data: salts.ext" in result.stdout
-    assert "2. experiments.materials.crystals.hull: entries.json: no such file" in result.stdout
+    assert "scale salts: 2 problems; nothing was started\n  1. experiments.materials." in result.stdout
+    assert ". experiments.materials.data: salts.extxyz: no such file" in result.stdout
+    assert ". experiments.materials.crystals.hull: entries.json: no such file" in result.stdout
     assert "localrule" not in result.stdout
     assert not (project.folder / "results").exists()
     tokens = "results/tiny/tokens/checkerboard.safetensors"

@@ -1,0 +1,61 @@
+"""Safetensors files that say what they hold, read and written without torch.
+
+The description is one entry of the file's metadata. With several, safetensors would write them in an order that changes
+from process to process, and equal content would not give equal files.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from pipeline.errors import KinoflowError
+from pipeline.store.atomic import replacing
+
+Arrays = dict[str, NDArray[Any]]
+_ENTRY = "kinoflow"
+
+
+def metadata_of(kind: str, description: Mapping[str, Any]) -> dict[str, str]:
+    """Return the metadata of a file of some kind: tokens, samples or weights."""
+    return {_ENTRY: json.dumps({"kind": kind, "description": description}, sort_keys=True)}
+
+
+def write_arrays(path: Path, kind: str, arrays: Arrays, description: Mapping[str, Any]) -> None:
+    """Write arrays and their description."""
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with replacing(path) as temporary:
+        save_file(whole, temporary, metadata_of(kind, description))
+
+
+def read_description(path: Path, kind: str) -> dict[str, Any]:
+    """Return the description of a file, which must hold what `kind` says."""
+    return _read(path, kind, with_arrays=False)[1]
+
+
+def read_arrays(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
+    """Return the arrays of a file and its description; it must hold what `kind` says."""
+    return _read(path, kind, with_arrays=True)
+
+
+def unreadable(path: Path, kind: str, error: Exception) -> KinoflowError:
+    """Return the error of a file that is damaged."""
+    return KinoflowError(f"{path}: cannot be read as a file of {kind} ({error}); remove it and make it again")
+
+
+def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[Arrays, dict[str, Any]]:
+    try:
+        with safe_open(path, framework="numpy") as file:  # checks the header and the size of the file
+            entry = json.loads((file.metadata() or {}).get(_ENTRY, "{}"))
+            arrays = {name: file.get_tensor(name) for name in file.keys()} if with_arrays else {}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise unreadable(path, kind, error) from error
+    if entry.get("kind") != kind:
+        raise KinoflowError(f"{path}: holds {entry.get('kind', 'something else')}, not {kind}; give another file")
+    description: dict[str, Any] = entry["description"]
+    return arrays, description
