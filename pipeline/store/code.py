@@ -33,8 +33,8 @@ PLUMBING = (
     "pipeline.store.provenance",
     "pipeline.store.tensor_journal",
 )
-# Packages that import every module of their folder. A choice in the configuration names modules of one of them: a path
-# may name a scheduler that has the name of a velocity.
+# These packages import every module in their folder. Each kind of choice looks in one package only: a path may name a
+# scheduler that has the name of a velocity.
 REGISTRIES = {
     "PathChoice": "pipeline.flow.paths",
     "LossChoice": "pipeline.flow.velocities",
@@ -167,7 +167,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without_words(text: str) -> bytes:
-    """Return a module without its comments, docstrings and empty lines; docstrings that share a line with code stay."""
+    """Return a module without comments, docstrings and empty lines; a docstring that shares a line with code stays."""
     written = text.split("\n")
     lines: list[str | None] = [*written]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

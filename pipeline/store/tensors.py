@@ -31,7 +31,7 @@ def write_network(path: Path, kind: str, network: nn.Module, description: Mappin
 
 
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors of a file, mapped, and its description; it must hold what `kind` says."""
+    """Return the mapped tensors of a file, and its description; the file must be of the given `kind`."""
     description = read_description(path, kind)
     try:
         return mapped_tensors(path), description
