@@ -1,12 +1,12 @@
-"""The convex hull of formation energies: what the best mixture of known phases has at a composition.
+"""The convex hull of formation energies: the energy of the best mixture of known phases at a composition.
 
 A crystal is stable if its formation energy is below the hull. The points of the hull come from one of two places:
 
-- published formation energies of the ground states of the Materials Project (one a formula), the elements at zero, and,
-  if the data set has energies, `formation_energy - energy_above_hull` of each of its rows: by definition the energy of
-  the Materials Project's own hull at that composition. The rows of all splits are used, since this says what the known
-  phases around a composition have, and nothing about the structure of the row.
-- computed entries that the user has (`crystals.hull` in the configuration), which then are the only ones.
+- published formation energies of the Materials Project's ground states (one per formula), the elements at zero, and, if
+  the data set has energies, `formation_energy - energy_above_hull` of each of its rows: by definition the energy of
+  the Materials Project's own hull at that composition. The rows of all splits are used, since these energies are those
+  of known phases around a composition, and tell nothing about the structure of the row.
+- the user's own computed entries (`crystals.hull` in the configuration), and then no others.
 """
 
 import itertools
@@ -85,8 +85,8 @@ class Hull:
     def energy(self, composition: Mapping[int, float], leave_out: str = "") -> tuple[float, str]:
         """Return the hull's formation energy in eV/atom at a composition of Z, or NaN and the reason why there is none.
 
-        min_w sum_j w_j E_j over w >= 0 with sum_j w_j x_j = x: a linear programme over the points all of whose elements
-        are in the composition. With `leave_out`, points of that origin at this very composition do not count.
+        min_w sum_j w_j E_j over w >= 0 with sum_j w_j x_j = x: a linear programme over the points without any other
+        elements. With `leave_out`, points of that origin at exactly this composition do not count.
         """
         shares = shares_of(composition)
         if missing := [z for z, _ in shares if z not in self._elements]:
@@ -101,16 +101,16 @@ class Hull:
 
     @staticmethod
     def _counts_at(point: Point, known: Collection[Any]) -> bool:
-        """Say whether a point can be on the hull, where the data set's points are at the compositions `known`.
+        """Return whether a point can be on the hull, if the data set has points at the compositions `known`.
 
-        A compound at or above zero is not, since the elements mix to zero. Where the data set has the Materials
-        Project's own hull, that holds, and not what an older state of it had.
+        A compound at or above zero cannot, since the elements mix to zero. Nor can a published point where the data set
+        has the Materials Project's own hull: the published one is older.
         """
         outdated = point.origin == PUBLISHED and point.shares in known
         return len(point.shares) == 1 or (point.energy < 0 and not outdated)
 
     def _at(self, shares: tuple[tuple[int, float], ...]) -> list[int]:
-        """Return the places of the points at a composition, which are next to each other in their order."""
+        """Return the places of the points at a composition; they are next to each other."""
         first = bisect_left(self.points, (shares, ""), key=lambda point: (point.shares, point.origin))
         places = itertools.count(first)
         return list(itertools.takewhile(lambda j: j < len(self.points) and self.points[j].shares == shares, places))
@@ -124,7 +124,7 @@ class Hull:
             for z, share in self.points[j].shares:
                 matrix[place[z], column] = share
         solved = linprog(self._energies[among], A_eq=matrix, b_eq=list(shares.values()), method="highs-ds")
-        if not solved.success:  # the elements alone are a solution
+        if not solved.success:  # should not happen: the elements alone are a solution
             raise KinoflowError(f"the hull at {dict(shares)} cannot be computed ({solved.message})")
         return float(solved.fun)
 
@@ -134,7 +134,7 @@ class Hull:
 
     @property
     def origins(self) -> set[str]:
-        """Where the points are from."""
+        """Where the points come from."""
         return {point.origin for point in self.points}
 
     def save(self, path: Path) -> None:
@@ -199,7 +199,7 @@ def build_hull(crystals: Crystals, seed: int, cache: Path, *, rows: Path, output
 
 
 def elements_of(points: Iterable[Point], elements: Iterable[int] = ()) -> list[Point]:
-    """Return the points of all elements of the given points, which are zero by the definition of formation energies."""
+    """Return the points of all elements in the given points; by definition, their formation energies are zero."""
     found = {z for point in points for z, _ in point.shares} | set(elements)
     return [Point.at({z: 1}, 0.0, ELEMENT, symbols_of([z])) for z in sorted(found)]
 
@@ -207,8 +207,8 @@ def elements_of(points: Iterable[Point], elements: Iterable[int] = ()) -> list[P
 def published_points(files: Sequence[Path], workers: int) -> list[Point]:
     """Return the compounds of tables with the columns formula and target (formation energy in eV/atom).
 
-    They were published with the Materials Project's corrections of 2011, and are brought to those of 2020, which the
-    energies of MP-20, of CHGNet and of the Materials Project today have.
+    They were published with the Materials Project's corrections of 2011. They get those of 2020 instead, as in the
+    energies of MP-20, of CHGNet and of the Materials Project today.
     """
     try:
         frame = pd.concat(pd.read_csv(file, keep_default_na=False) for file in files)  # NaN is a compound of Na and N
@@ -227,7 +227,7 @@ def published_points(files: Sequence[Path], workers: int) -> list[Point]:
 
 
 def corrected_points(published: Sequence[tuple[str, float]]) -> list[Point]:
-    """Return the points of formulas of compounds with the corrections of 2011."""
+    """Return the points of compounds, given formulas and energies with the corrections of 2011."""
     from pymatgen.core import Composition
 
     points = []
