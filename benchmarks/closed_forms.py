@@ -13,7 +13,7 @@ from pipeline.flow.vocabulary import Vocabulary
 
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:
-    """Return the least time that one call took."""
+    """Return the shortest time of a call."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -23,12 +23,12 @@ def seconds(work: Callable[[], object], repeats: int = 5) -> float:
 
 
 def general(*arguments: torch.Tensor) -> torch.Tensor:
-    """The kinetic-optimal velocity under another name, so that no path takes a short cut."""
+    """Return the kinetic-optimal velocity; under another name, no path takes its short cut."""
     return kinetic_optimal(*arguments)
 
 
 def jump_ratio(name: str, size: int, tokens: int) -> float:
-    """Return time of a jump from general rows over time of the path's own jump."""
+    """Return the time of a jump from general rows divided by that of the path's own jump."""
     path = build_path(name, Vocabulary.single(size, specials=1))
     generator = torch.Generator().manual_seed(0)
     x1 = torch.randint(size, (tokens,), generator=generator)
@@ -40,7 +40,7 @@ def jump_ratio(name: str, size: int, tokens: int) -> float:
 
 
 def marginal_ratio(size: int, tokens: int) -> float:
-    """Return time of the marginal velocity as a sum over x1 over time of the mixture's closed form."""
+    """Return the time of the marginal velocity as a sum over x1 divided by that of the mixture's closed form."""
     path = build_path("uniform", Vocabulary.single(size))
     z, t = torch.zeros(tokens, dtype=torch.int64), torch.full((tokens,), 0.4, dtype=torch.float64)
     posterior = torch.full((tokens, size), 1 / size, dtype=torch.float64)
