@@ -160,6 +160,7 @@ class MetricPlugin(Contract):
 
     score: Annotated[Callable[[Any, Any], dict[str, float]], "score(subject, options) -> dict[str, float]"]
     measure: Callable[[Any, Any, int], dict[str, float]] | None = None
+    HEADLINE: str = ""  # the column to plot, if one says most and every row has it
 
     def conditions(self, subject: Any, options: Any) -> dict[str, Any]:
         """Return how it was measured, for the tables."""

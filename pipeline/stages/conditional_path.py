@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output, Tokenizer, Tokens
 from pipeline.store.code import modules_named
@@ -19,6 +19,7 @@ def settings(job: Job) -> dict[str, Any]:
     settings=settings,
     chosen=lambda job: modules_named(*(run.path for run in job.block.runs.values())),
     when=lambda job: job.is_images,
+    plot=lambda job: Plot(),
 )
 def conditional_path(job: Job, *, tokens: Tokens, output: Output, tokenizer: Tokenizer = None) -> None:
     """Draw images along the paths of an experiment.

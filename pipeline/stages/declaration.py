@@ -39,6 +39,22 @@ class Need:
 
 
 @dataclass(frozen=True)
+class Plot:
+    """How DVC plots what a stage writes: which columns of its table, and by which of DVC's templates.
+
+    A picture is shown as it is, by `Plot()`. A stage with a plot has metrics, too: its JSON file.
+    """
+
+    x: str = ""
+    y: str = ""
+    title: str = ""
+    template: str = ""
+
+
+LOSSES = Plot(x="step", y="loss")  # of a training
+
+
+@dataclass(frozen=True)
 class Stage(Generic[P]):
     """A function and its declaration; calling the stage calls the function.
 
@@ -58,6 +74,7 @@ class Stage(Generic[P]):
     when: Callable[[Job], bool] = lambda job: True
     count: Callable[[Job], int] = lambda job: 1
     needs: Callable[[Job], Iterable[Need]] = lambda job: ()
+    plot: Callable[[Job], Plot] | None = None
 
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> None:
         self.function(*arguments, **options)

@@ -4,7 +4,7 @@ from typing import Any
 
 from pipeline.errors import KinoflowError
 from pipeline.stages.chosen import comparison, trains_classifier
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import CheckpointFolder, Gpus, History, Images, Metrics, NewWeights
 
@@ -18,6 +18,7 @@ def settings(job: Job) -> dict[str, Any]:
     settings=settings,
     resources="scoring_resources",
     when=lambda job: job.is_images and trains_classifier(job),
+    plot=lambda job: LOSSES,
 )
 def train_classifier(
     job: Job,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipeline.stages.chosen import of_codes
-from pipeline.stages.declaration import Need, stage
+from pipeline.stages.declaration import LOSSES, Need, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Images, Metrics, NewWeights, Nodes
 
@@ -23,7 +23,13 @@ def needs(job: Job) -> Iterator[Need]:
     yield Need(f"experiments.{job.experiment}.tokenizer.loss.perceptual", tuple(job.tokenizer.loss.files))
 
 
-@stage(settings=settings, needs=needs, resources="tokenizer.training.resources", when=of_codes)
+@stage(
+    settings=settings,
+    needs=needs,
+    resources="tokenizer.training.resources",
+    when=of_codes,
+    plot=lambda job: LOSSES,
+)
 def train_tokenizer(
     job: Job,
     *,

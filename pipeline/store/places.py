@@ -8,6 +8,7 @@ class Place(StrEnum):
     """The path of a result, with the names of its experiment and of its run or reference to fill in."""
 
     CONFIG = "config.yaml"
+    JOBS = "jobs.json"
     RUN_LOCK = "logs/run.lock"
 
     TOKENS = "tokens/{experiment}.safetensors"

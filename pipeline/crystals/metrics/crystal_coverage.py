@@ -12,6 +12,7 @@ from pipeline.scoring.subject import Subject
 
 _BLOCK = 1000  # generated structures whose distances are in memory at once
 
+HEADLINE = "coverage_recall"
 
 __all__ = ["Options", "conditions", "measure", "score"]
 
@@ -46,7 +47,7 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
         for side in (0, 1)
     )
     return {
-        **rate("coverage_recall", int(reached.sum()), len(evidence.test)),
+        **rate(HEADLINE, int(reached.sum()), len(evidence.test)),
         **rate("coverage_precision", int(near.sum()), len(evidence.described)),
         "coverage_fingerprints": float(len(generated[0])),
         "coverage_test_fingerprints": float(len(test[0])),

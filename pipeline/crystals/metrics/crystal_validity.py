@@ -7,6 +7,8 @@ from pipeline.scoring.subject import Subject
 
 __all__ = ["Options", "conditions", "measure", "score"]
 
+HEADLINE = "structural_validity"
+
 
 class Options(Strict):
     """None: the rules are those of the published figures."""
@@ -21,7 +23,7 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     """Return the validity of structures, and of compositions by the oxidation states of SMACT 2014 and of SMACT 4."""
     rows = evidence.assessed
     return {
-        **rate("structural_validity", int(rows["structural_valid"].sum()), len(rows)),
+        **rate(HEADLINE, int(rows["structural_valid"].sum()), len(rows)),
         **rate("composition_validity", int(rows["composition_valid"].sum()), len(rows)),
         **rate("composition_validity_default", int(rows["composition_valid_default"].sum()), len(rows)),
     }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # for types only: functions import what they need when called
     from pipeline.scoring.subject import Subject
     from pipeline.store.tensor_journal import TensorJournal
 
+HEADLINE = "frechet_distance"
 PARTS = 10  # of the jackknife
 KEPT_TOGETHER = 2**12  # samples whose features are saved together, to resume after
 _AGAIN = "describe the reference again"
@@ -170,7 +171,7 @@ def _distance(features: Tensor, reference: ImageReference) -> dict[str, float]:
     from pipeline.images.frechet import Statistics, frechet_distance, frechet_error
 
     parts = [Statistics.of(part) for part in features.tensor_split(PARTS if len(features) >= 2 * PARTS else 1)]
-    scores = {"frechet_distance": frechet_distance(reduce(Statistics.merged, parts), reference.statistics)}
+    scores = {HEADLINE: frechet_distance(reduce(Statistics.merged, parts), reference.statistics)}
     return (
         scores if len(parts) == 1 else scores | {"frechet_distance_error": frechet_error(parts, reference.statistics)}
     )

@@ -7,6 +7,8 @@ from pipeline.config.plugins import DATASETS
 from pipeline.errors import KinoflowError
 from pipeline.scoring.subject import Subject
 
+HEADLINE = "total_variation"
+
 
 class Options(Strict):
     """None: the data set gives the distribution."""
@@ -28,7 +30,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     middle = (histogram + q) / 2
     divergence = (_relative_entropy(histogram, middle) + _relative_entropy(q, middle)) / 2
     return {
-        "total_variation": float((histogram - q).abs().sum() / 2),
+        HEADLINE: float((histogram - q).abs().sum() / 2),
         "jensen_shannon": float(divergence),
         "inside_support": float(histogram[q > 0].sum()),
     }

@@ -17,6 +17,7 @@ from pipeline.text.judge import ChosenJudge, JudgeChoice
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     from pipeline.scoring.subject import Subject
 
+HEADLINE = "generative_perplexity"
 RESAMPLES = 1000  # of the bootstrap
 GRAMS = (1, 2, 3)  # tokens in the sequences whose variety is counted
 
@@ -71,7 +72,7 @@ def perplexity(nats: NDArray[np.float64], tokens: NDArray[np.int64], seed: int) 
     drawn = torch.randint(len(tokens), (RESAMPLES, len(tokens)), generator=generator).numpy()
     low, high = np.quantile(nats[drawn].sum(axis=1) / tokens[drawn].sum(axis=1), (0.025, 0.975))
     return {
-        "generative_perplexity": math.exp(nats.sum() / tokens.sum()),
+        HEADLINE: math.exp(nats.sum() / tokens.sum()),
         "generative_perplexity_low": math.exp(low),
         "generative_perplexity_high": math.exp(high),
     }
