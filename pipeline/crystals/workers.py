@@ -1,4 +1,4 @@
-"""Tasks in worker processes: a task that takes too long or dies loses its own result and nothing else.
+"""Tasks in worker processes, both ends of the pipe in one file: a task that takes too long or dies loses only itself.
 
 A worker is a fresh interpreter with one thread. It runs one task after the other, is killed when a task exceeds its
 time, and is replaced when it dies. No worker outlives its parent, however the parent ends: the parent kills its workers

@@ -1,4 +1,4 @@
-"""The files that the experiments use: sources, origins, licences, and checksums of the real files."""
+"""The files that the experiments use, one entry each, in one long table: sources, licences and checksums."""
 
 from pipeline.fetch.resource import Embedded, Package, Resource
 
