@@ -77,12 +77,12 @@ class Plugins(Generic[C]):
 
     def module(self, name: str) -> str:
         """Return the dotted name of a plugin's module."""
-        if name not in self:
+        if (found := self._module(name)) is None:
             raise ChoiceError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
-        return self._modules(name)[name]
+        return found
 
     def __contains__(self, name: str) -> bool:
-        return name.isidentifier() and name in self._modules(name)
+        return self._module(name) is not None
 
     def load(self, name: str) -> C:
         """Return a plugin."""
@@ -99,6 +99,9 @@ class Plugins(Generic[C]):
         if problems:
             raise ChoiceError("; ".join(map(str, problems)))
         return Chosen(choice.name, plugin, options, self.module(choice.name))
+
+    def _module(self, name: str) -> str | None:
+        return self._modules(name).get(name) if name.isidentifier() else None
 
     def _modules(self, pattern: str = "*") -> dict[str, str]:
         return {

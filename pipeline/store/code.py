@@ -89,6 +89,7 @@ def modules_named(*choices: BaseModel | None) -> list[str]:
     return sorted(found)
 
 
+@cache  # a plan asks for each of its jobs
 def constant_of(module: str, name: str, default: object) -> object:
     """Return the literal that a module assigns to `name`, without importing the module."""
     file = _file(module)

@@ -23,7 +23,7 @@ def fetched_files(config: Config) -> list[str]:
     return [name for name in needed_files(config) if not (Path(config.data.cache) / name).is_file()]
 
 
-def needed_files(config: Config, experiment: str | None = None) -> Iterator[str]:
-    """Yield the catalogue names of all files that the experiments need, or that one of them needs."""
-    planned = [(stage, job) for stage, job in all_jobs(config) if experiment in (None, job.experiment)]
-    yield from dict.fromkeys(name for need in needs_of(planned) for name in need.fetched)
+def needed_files(config: Config, *experiments: str) -> Iterator[str]:
+    """Yield the catalogue names of all files that the experiments need, or that those named need."""
+    needs = needs_of(all_jobs(config, *experiments))
+    yield from dict.fromkeys(name for need in needs for name in need.fetched)
