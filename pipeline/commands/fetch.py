@@ -13,9 +13,9 @@ def fetch(
     mirror: Path | None = None,
     order: Texts = (),
 ) -> None:
-    """Fetch files of the catalogue, or list it.
+    """Fetch files of the catalogue, or list the catalogue.
 
-    Writes verified files to the cache. Without names, prints what there is.
+    Writes verified files to the cache. Without names, lists what can be fetched.
 
     Args:
         names: files or groups of files of the catalogue

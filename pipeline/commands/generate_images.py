@@ -1,4 +1,4 @@
-"""Images, of a class if the network is told classes."""
+"""Images, of a class if the network is class-conditional."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def generate_images(
     tokenizer: Tokenizer = None,
     gpus: Gpus = 0,
 ) -> None:
-    """Generate images, of a class if the network is told classes.
+    """Generate images, of a class if the network is class-conditional.
 
     Reads tokens and weights of a finished run. Writes PNG files and a grid of them.
 

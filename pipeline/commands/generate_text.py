@@ -1,4 +1,4 @@
-"""Text, alone or around what is given."""
+"""Text, from nothing or around given parts."""
 
 from pathlib import Path
 
@@ -22,16 +22,16 @@ def generate_text(
     weights: Path | None = None,
     gpus: Gpus = 0,
 ) -> None:
-    """Generate text, alone or around what is given.
+    """Generate text, from nothing or around given parts.
 
-    Reads tokens and weights of a finished run. Writes texts. What is given is kept, token by token.
+    Reads tokens and weights of a finished run. Writes texts. The given parts are kept, token by token.
 
     Args:
         run: name of the run in the experiment
         output: folder to write texts.txt and texts.jsonl to
         experiment: name of the experiment
         prefix: how every text begins
-        middle: what stands in the middle of every text
+        middle: what every text has in the middle
         suffix: how every text ends
         count: number of texts
         steps: network evaluations (default: those of the run's sampling)

@@ -12,7 +12,7 @@ Planned = tuple[Stage[Any], Job]
 
 
 def all_jobs(config: Config, *names: str) -> list[Planned]:
-    """Return the jobs of all stages on all experiments, or on those of these names, whatever is done already."""
+    """Return the jobs of all stages for all experiments, or for those named, even if they are done already."""
     experiments = [Job(config, name) for name in names or config.experiments]
     return [(stage, job) for stage in load_stages().values() for one in experiments for job, _ in stage.jobs(one)]
 

@@ -1,4 +1,4 @@
-"""Descriptions, relaxed crystals and hull to all that is known of each crystal."""
+"""Descriptions, relaxed crystals and hull to all that is known about each crystal."""
 
 from pipeline.stages.chosen import description_settings, of_crystals
 from pipeline.stages.declaration import stage
@@ -14,16 +14,16 @@ from pipeline.stages.parameters import Input, Output, Rows
     when=of_crystals,
 )
 def assess(job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Rows, output: Output, csv: Output) -> None:
-    """Put together all that is known of each crystal.
+    """Put together all that is known about each crystal.
 
-    Reads what earlier stages found. Writes energies above the hull, stability, uniqueness and novelty.
+    Reads the results of earlier stages. Writes energies above the hull, stability, uniqueness and novelty.
 
     Args:
         described: table from `describe`
         relaxed: table from `gather-relaxed`
         hull: hull from `hull`
         output: table to write (.parquet)
-        csv: the same to read (.csv)
+        csv: the same as a readable table (.csv)
     """
     from pipeline.crystals.assess import DESCRIBED, RELAXED, assess_rows, write_csv
     from pipeline.crystals.hull import Hull

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipeline.stages.chosen import of_crystals
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Csv, Input, Markdown, Numbers, Rows
 
@@ -16,11 +16,17 @@ def settings(job: Job) -> dict[str, Any]:
     }
 
 
-@stage(settings=settings, resources="crystals.resources", workers="crystals.workers", when=of_crystals)
+def plot(job: Job) -> Plot:
+    """Return the errors, a bar a comparison."""
+    title = f"{job.experiment}: mean absolute error in eV/atom"
+    return Plot("mean_absolute_error", "compared", title, "bar_horizontal")
+
+
+@stage(settings=settings, resources="crystals.resources", workers="crystals.workers", when=of_crystals, plot=plot)
 def calibrate(job: Job, *, rows: Rows, hull: Input, csv: Csv, markdown: Markdown, numbers: Numbers) -> None:
     """Compare CHGNet and the hull with the data set's own energies.
 
-    Reads structures and hull. Writes a row a comparison.
+    Reads structures and hull. Writes one row per comparison.
 
     Args:
         hull: hull from `hull`

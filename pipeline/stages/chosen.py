@@ -83,28 +83,28 @@ def description_settings(job: Job) -> dict[str, Any]:
 
 
 def comparison(job: Job, *keys: str) -> dict[str, Any]:
-    """Return how the configuration says that images are compared, as far as it does."""
+    """Return the configured options for comparing images; None for an option that is not set."""
     said = job.block.scoring.get("frechet_distance", {})
     return {key: said.get(key) for key in keys}
 
 
 def without_threads(images: Any) -> Any:
-    """Return a choice of images without how many threads read them, which changes nothing."""
+    """Return a choice of images without its number of threads: they do not change the images."""
     return {key: value for key, value in images.items() if key != "workers"} if isinstance(images, dict) else images
 
 
 def judging_run(job: Job) -> str | None:
-    """Return the run whose network judges the samples of the others; None: none does."""
+    """Return the run whose network judges the samples of the others; None: no run does."""
     return next((run for run in _judges(job) if run is not None), None)
 
 
 def is_judged_from_outside(job: Job) -> bool:
-    """Return whether a language model that is no run of the experiment judges the samples."""
+    """Return whether the judge is a language model from outside the experiment."""
     return any(run is None for run in _judges(job))
 
 
 def trains_classifier(job: Job) -> bool:
-    """Return whether the workflow trains the classifier that images are compared by."""
+    """Return whether the workflow trains a classifier to compare images."""
     return any(metric.plugin.classifier_of(metric.options) for metric in job.metrics)
 
 

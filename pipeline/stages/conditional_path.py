@@ -1,9 +1,9 @@
-"""Tokens to a picture of images on their way along the paths of an experiment."""
+"""Tokens to a picture of images along the paths of an experiment."""
 
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output, Tokenizer, Tokens
 from pipeline.store.code import modules_named
@@ -19,11 +19,12 @@ def settings(job: Job) -> dict[str, Any]:
     settings=settings,
     chosen=lambda job: modules_named(*(run.path for run in job.block.runs.values())),
     when=lambda job: job.is_images,
+    plot=lambda job: Plot(),
 )
 def conditional_path(job: Job, *, tokens: Tokens, output: Output, tokenizer: Tokenizer = None) -> None:
-    """Draw images on their way along the paths of an experiment.
+    """Draw images along the paths of an experiment.
 
-    Reads tokens. Writes a picture by which the numbers of a metric path can be chosen, before any training.
+    Reads tokens. Writes a picture. It helps to choose the numbers of a metric path before any training.
 
     Args:
         output: picture to write (.png)

@@ -11,8 +11,9 @@ from pipeline.stages.parameters import Output, Samples
 def decode(job: Job, *, samples: Samples, output: Output, extxyz: Output, cifs: Output) -> None:
     """Turn samples into crystals.
 
-    Reads samples. Writes a row a sample, and files for other programs. A sample that is no crystal has a reason in the
-    table and is in no other file. If its tokens are atoms in a cell that cannot exist, the table has the atoms too.
+    Reads samples. Writes one row per sample, and files for other programs. A sample that is not a crystal
+    has a reason in the table and is in no other file. If its tokens are atoms in an impossible cell, the table has the
+    atoms too.
 
     Args:
         output: table to write (.parquet)

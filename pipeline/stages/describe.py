@@ -34,8 +34,8 @@ def describe(
 ) -> None:
     """Describe crystals: validity, density, fingerprints.
 
-    Reads a table of crystals. Writes a row a crystal. What takes too long or fails is recorded with its reason. Goes on
-    from its journal.
+    Reads a table of crystals. Writes one row per crystal. Crystals that fail or take too long are recorded with the
+    reason. Resumes from its journal.
 
     Args:
         crystals: table from `decode`, or of a data set's structures from `prepare`

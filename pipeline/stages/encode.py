@@ -9,7 +9,7 @@ from pipeline.stages.parameters import Gpus, Images, Input, Output
 
 @stage(resources="tokenizer.training.resources", one_gpu=True, when=of_codes)
 def encode(job: Job, *, images: Images, tokenizer: Input, output: Output, gpus: Gpus = 0) -> None:
-    """Make tokens of images by a trained tokenizer.
+    """Turn images into tokens with a trained tokenizer.
 
     Reads prepared images. Writes the codes of all views of the training images, and of those held out, with the
     codebook.

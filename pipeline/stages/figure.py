@@ -4,7 +4,7 @@ from typing import Any
 
 from pipeline.config.plugins import FIGURES
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Inputs, OptionalInputs, Output, Tokens
 
@@ -19,6 +19,7 @@ def settings(job: Job) -> dict[str, Any]:
     settings=settings,
     chosen=lambda job: [FIGURES.module(job.block.figure.name)],
     when=lambda job: job.block.figure is not None,
+    plot=lambda job: Plot(),
 )
 def figure(
     job: Job,
@@ -38,10 +39,10 @@ def figure(
     Args:
         samples: samples of runs and references
         output: picture to write (.png)
-        structures: tables from `assess` in the order of the samples, of crystals only
-        relaxed: tables from `gather-relaxed` in the order of the samples, of crystals only
+        structures: tables from `assess` in the order of the samples, for crystals only
+        relaxed: tables from `gather-relaxed` in the order of the samples, for crystals only
         scores: scores in the order of the samples
-        pictures: pictures in the order of the samples, of images only
+        pictures: pictures in the order of the samples, for images only
     """
     from pipeline.report.exhibit import Exhibit
     from pipeline.sampling.samples import SampleSet

@@ -19,7 +19,7 @@ def settings(job: Job) -> dict[str, Any]:
 def needs(job: Job) -> Iterator[Need]:
     """Yield the computed entries of the user, or the published formation energies."""
     key, own = f"experiments.{job.experiment}.crystals.hull", job.crystals.hull
-    published: Any = constant_of("pipeline.crystals.hull", "FILES", ())
+    published: Any = constant_of("pipeline.crystals.hull_sources", "FILES", ())
     yield Need(key, own=(Path(own),)) if own is not None else Need(key, tuple(published))
 
 
@@ -32,6 +32,6 @@ def hull(job: Job, *, rows: Rows, output: Output) -> None:
     Args:
         output: hull to write (.parquet)
     """
-    from pipeline.crystals.hull import build_hull
+    from pipeline.crystals.hull_sources import build_hull
 
     build_hull(job.crystals, job.config.seed, job.cache, rows=rows, output=output)

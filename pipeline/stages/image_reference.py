@@ -33,7 +33,7 @@ def image_reference(
     """Describe the images that samples are compared with.
 
     Reads prepared images. Writes the mean and covariance of the features of all views of the training images, and the
-    features of a random choice of them. Goes on from its journal.
+    features of a random subset. Resumes from its journal.
 
     Args:
         output: description to write (.safetensors)

@@ -17,10 +17,10 @@ def pictures(
     images: OptionalInput = None,
     gpus: Gpus = 0,
 ) -> None:
-    """Make pictures of samples.
+    """Turn samples into pictures.
 
-    Reads samples and tokens, of codes also the tokenizer. Writes pictures, and a grid of the first of them with the
-    same class in each column.
+    Reads samples and tokens, and for codes also the tokenizer. Writes pictures, and a grid of the first of them with
+    the same class in each column.
 
     Args:
         output: pictures to write (.safetensors)

@@ -28,7 +28,7 @@ def prepare(job: Job, *, output: Output, rows: OptionalOutput = None) -> None:
 
     Args:
         output: tokens to write (.safetensors)
-        rows: table of a data set's structures to write (.parquet), of crystals only
+        rows: table of a data set's structures to write (.parquet), for crystals only
     """
     from pipeline.store.parquet import write_table
     from pipeline.store.provenance import write_provenance

@@ -10,7 +10,7 @@ from pipeline.stages.parameters import Images, Output
 
 
 def settings(job: Job) -> dict[str, Any]:
-    """Return what the tokens of images depend on besides these."""
+    """Return what the tokens of images depend on besides the images."""
     data = job.block.data.model_dump(mode="json")
     return {"seed": job.config.seed, "data": data | {"images": without_threads(data["images"])}}
 
@@ -22,7 +22,7 @@ def settings(job: Job) -> dict[str, Any]:
     when=lambda job: job.is_images and job.block.tokenizer is None,
 )
 def prepare_pixels(job: Job, *, images: Images, output: Output) -> None:
-    """Make tokens of images as they are, a token a pixel.
+    """Turn images into tokens as they are, one per pixel and channel.
 
     Reads prepared images. Writes train, validation and test tokens.
 

@@ -24,8 +24,8 @@ def reference(
 ) -> None:
     """Draw reference samples from the data.
 
-    Reads tokens. Writes held-out data, or training data whose columns were shuffled independently: what a perfect model
-    and what one that knows nothing of dependence would give.
+    Reads tokens. Writes held-out data, as from a perfect model, or training data with each column shuffled on its own,
+    as from a model that ignores all dependence.
 
     Args:
         reference: which reference

@@ -1,4 +1,4 @@
-"""Crystals to relaxed crystals: one shard of a run's."""
+"""Crystals to relaxed crystals: one shard of a run."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def settings(job: Job) -> dict[str, Any]:
 def relax(job: Job, *, crystals: Input, journal: Path, output: Output, shard: Shard = 0, shards: Shards = 1) -> None:
     """Relax a shard of crystals with CHGNet.
 
-    Reads a table of crystals. Writes energies and relaxed crystals. Goes on where an earlier call was stopped.
+    Reads a table of crystals. Writes energies and relaxed crystals. Resumes where an earlier call stopped.
 
     Args:
         crystals: table from `decode`

@@ -1,4 +1,4 @@
-"""Weights to samples: one shard of a run's."""
+"""Weights to samples: one shard of a run."""
 
 from typing import Any
 
@@ -41,12 +41,12 @@ def sample(
 ) -> None:
     """Draw one shard of the samples of a run.
 
-    Reads tokens and weights. Writes samples, which do not depend on the number of shards. Runs with the same network
-    begin with the same noise.
+    Reads tokens and weights. Writes samples. They do not depend on the number of shards. Runs with the same network
+    start from the same noise.
 
     Args:
         output: samples to write (.safetensors)
-        search: file from `search`, of a run that takes its velocity and corrector from there
+        search: file from `search`, for a run that takes its velocity and corrector from there
     """
     from pipeline.networks.devices import check_gpus
     from pipeline.networks.saved import load_network

@@ -33,17 +33,17 @@ def score(
 ) -> None:
     """Score samples with the metrics of an experiment.
 
-    Reads samples, tokens and, for likelihoods, weights. Writes a flat dictionary of numbers. Goes on from its journal.
+    Reads samples, tokens and, for likelihoods, weights. Writes a flat dictionary of numbers. Resumes from its journal.
 
     Args:
         output: scores to write (.json)
         weights: weights from `train`; a reference has none
         judge_weights: weights of the run that judges text, if one does
-        described: table from `describe`, of crystals only
-        structures: table from `assess`, of crystals only
-        test: table of the test structures from `describe`, of crystals only
-        pictures: pictures from `pictures`, of images only
-        image_reference: description from `image-reference`, of images only
+        described: table from `describe`, for crystals only
+        structures: table from `assess`, for crystals only
+        test: table of the test structures from `describe`, for crystals only
+        pictures: pictures from `pictures`, for images only
+        image_reference: description from `image-reference`, for images only
     """
     import torch
 
@@ -60,7 +60,7 @@ def score(
     from pipeline.tokens.token_data import TokenData
 
     if 0 < sum(path is not None for path in (structures, described, test)) < 3:
-        raise KinoflowError("--structures, --described and --test: of crystals, give all three")
+        raise KinoflowError("--structures, --described and --test: for crystals, give all three")
     data, drawn = TokenData.load(tokens), SampleSet.load(samples)
     name, seed = drawn.conditions["run"], drawn.conditions["seed"]
     job = Job(job.config, job.experiment, name)

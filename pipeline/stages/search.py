@@ -43,13 +43,13 @@ def search(
 ) -> None:
     """Find the velocity and corrector that suit a run best.
 
-    Draws samples under each combination, all from the same noise, which is not that of the samples that are reported.
-    Writes their Fréchet distances and the best. Goes on from its journal.
+    Draws samples with each combination, all from the same noise. The reported samples use other noise. Writes the
+    Fréchet distances and the best combination. Resumes from its journal.
 
     Args:
         image_reference: description from `image-reference`
         journal: folder of finished combinations, removed at the end
-        output: distances and what was found, to write (.json)
+        output: distances and the best combination to write (.json)
     """
     import torch
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Csv, Markdown, Numbers, OptionalInputs
 
@@ -12,7 +12,13 @@ def settings(job: Job) -> dict[str, Any]:
     return {"runs": list(job.block.runs), "paper": job.block.paper}
 
 
-@stage(settings=settings, when=lambda job: job.is_images)
+def plot(job: Job) -> Plot:
+    """Return the distances by the scale of guidance, if that is swept, or else by the number of evaluations."""
+    by = "guidance" if any(sweep.guidance for sweep in job.block.sweep) else "NFE"
+    return Plot(by, "frechet_distance", f"{job.experiment}: Fréchet distance by {by}", "scatter")
+
+
+@stage(settings=settings, when=lambda job: job.is_images, plot=plot)
 def sweeps(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: OptionalInputs = ()) -> None:
     """Make the table of an experiment's sweeps.
 

@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from pipeline.stages.declaration import stage
+from pipeline.config.plugins import METRICS
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Csv, Markdown, Numbers, OptionalInputs
+from pipeline.store.code import constant_of
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -12,11 +14,19 @@ def settings(job: Job) -> dict[str, Any]:
     return {"runs": list(job.block.runs), "references": job.block.references, "paper": job.block.paper}
 
 
-@stage(settings=settings)
+def plot(job: Job) -> Plot:
+    """Return a bar a row: the headline of the first metric that has one."""
+    headlines = (str(constant_of(METRICS.module(name), "HEADLINE", "")) for name in job.block.scoring)
+    column = next(filter(None, headlines), "")
+    title = f"{job.experiment}: {column.replace('_', ' ')}"
+    return Plot(column, "run", title, "bar_horizontal") if column else Plot()
+
+
+@stage(settings=settings, plot=plot)
 def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: OptionalInputs = ()) -> None:
     """Make the table of an experiment.
 
-    Reads scores. Writes one row a run and reference, beside the paper's. A run without scores is shown as not run.
+    Reads scores. Writes one row per run and reference, beside the rows of the paper. A run without scores is "not run".
 
     Args:
         scores: scores from `score`

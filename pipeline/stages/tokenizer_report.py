@@ -1,13 +1,23 @@
 """Images, codes and tokenizer to a table of how good the tokenizer is."""
 
 from pipeline.stages.chosen import metric_modules, metric_needs, of_codes, scoring_settings
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Classifier, Csv, Gpus, Images, Input, Markdown, Numbers, Tokens
 
 
+def plot(job: Job) -> Plot:
+    """Return how far the rebuilt images are from the originals."""
+    return Plot("rfid", "run", f"{job.experiment}: Fréchet distance of rebuilt images", "bar_horizontal")
+
+
 @stage(
-    settings=scoring_settings, chosen=metric_modules, needs=metric_needs, resources="scoring_resources", when=of_codes
+    settings=scoring_settings,
+    chosen=metric_modules,
+    needs=metric_needs,
+    resources="scoring_resources",
+    when=of_codes,
+    plot=plot,
 )
 def tokenizer_report(
     job: Job,

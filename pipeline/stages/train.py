@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipeline.stages.chosen import network_modules
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Metrics, NewWeights, Nodes, Tokens
 
@@ -22,6 +22,7 @@ def settings(job: Job) -> dict[str, Any]:
     resources="runs.{name}.training.resources",
     each=Job.runs,
     when=lambda job: not job.run.weights,
+    plot=lambda job: LOSSES,
 )
 def train(
     job: RunJob,
@@ -37,7 +38,7 @@ def train(
 ) -> None:
     """Train the network of a run.
 
-    Reads tokens. Writes the averaged weights, metrics and history. Goes on from the latest checkpoint.
+    Reads tokens. Writes the averaged weights, metrics and history. Resumes from the latest checkpoint.
     """
     import torch
 

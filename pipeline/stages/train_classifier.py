@@ -1,10 +1,10 @@
-"""Images to the classifier whose features they are compared by."""
+"""Images to a classifier; its features are used to compare images."""
 
 from typing import Any
 
 from pipeline.errors import KinoflowError
 from pipeline.stages.chosen import comparison, trains_classifier
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import CheckpointFolder, Gpus, History, Images, Metrics, NewWeights
 
@@ -18,6 +18,7 @@ def settings(job: Job) -> dict[str, Any]:
     settings=settings,
     resources="scoring_resources",
     when=lambda job: job.is_images and trains_classifier(job),
+    plot=lambda job: LOSSES,
 )
 def train_classifier(
     job: Job,
@@ -29,9 +30,9 @@ def train_classifier(
     history: History,
     gpus: Gpus = 0,
 ) -> None:
-    """Train a classifier whose features images are compared by.
+    """Train a classifier whose features are used to compare images.
 
-    Reads prepared images. Writes weights, metrics and history. Goes on from the latest checkpoint.
+    Reads prepared images. Writes weights, metrics and history. Resumes from the latest checkpoint.
     """
     import torch
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipeline.stages.chosen import of_codes
-from pipeline.stages.declaration import Need, stage
+from pipeline.stages.declaration import LOSSES, Need, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Images, Metrics, NewWeights, Nodes
 
@@ -12,18 +12,24 @@ from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, Hist
 def settings(job: Job) -> dict[str, Any]:
     """Return what the tokenizer of an experiment depends on besides its images.
 
-    Averages of the codebook depend on the number of devices.
+    The averages of the codebook depend on the number of devices.
     """
     tokenizer = job.tokenizer.model_dump(mode="json", exclude={"training": {"resources", "checkpoint_every"}})
     return {"seed": job.config.seed, "codes": job.block.data.options.get("codes"), "tokenizer": tokenizer}
 
 
 def needs(job: Job) -> Iterator[Need]:
-    """Yield the network that images are compared by in the training."""
+    """Yield the network that compares images during training."""
     yield Need(f"experiments.{job.experiment}.tokenizer.loss.perceptual", tuple(job.tokenizer.loss.files))
 
 
-@stage(settings=settings, needs=needs, resources="tokenizer.training.resources", when=of_codes)
+@stage(
+    settings=settings,
+    needs=needs,
+    resources="tokenizer.training.resources",
+    when=of_codes,
+    plot=lambda job: LOSSES,
+)
 def train_tokenizer(
     job: Job,
     *,
@@ -36,9 +42,9 @@ def train_tokenizer(
     gpus: Gpus = 0,
     nodes: Nodes = 1,
 ) -> None:
-    """Train the VQVAE that makes codes of images.
+    """Train the VQVAE that turns images into codes.
 
-    Reads prepared images. Writes the averaged weights, metrics and history. Goes on from the latest checkpoint.
+    Reads prepared images. Writes the averaged weights, metrics and history. Resumes from the latest checkpoint.
     """
     import torch
 
@@ -66,7 +72,7 @@ def train_tokenizer(
     fabric = new_fabric(chosen.training, gpus, "tokenizer.training.resources.gpus", unused=True)
     fabric.launch()
     torch.manual_seed(derive_seed(seed, "weights"))
-    network = new_vqgan(chosen, description, needed)  # it has to know how many processes train it
+    network = new_vqgan(chosen, description, needed)  # it must know how many processes train it
     made_from = train_tokenizer.fingerprint(job, inputs, without=["tokenizer.training.steps"])
     made_from = settings_hash({"made_from": made_from, "devices": chosen.training.resources.devices})
     with TensorBoardLog(events) as log:

@@ -1,8 +1,8 @@
-"""The code of a stage as one value: a hash of the modules that it imports, directly or not, and of their tables.
+"""A hash of a stage's code: of the modules that it imports, directly or not, and of their data files.
 
-Snakemake sees a change of a shell command, not one of the package behind it. So this hash is a parameter of the rules:
-an edit of the sampler draws samples anew and trains nothing. Of the files that register paths and velocities it counts
-those that a run names, so that a new one concerns no run but its own. Nothing is imported to find out.
+Snakemake notices a changed shell command, but not a change in the package behind it. So this hash is a parameter of the
+rules: after an edit of the sampler, samples are drawn again but nothing is trained. Of the files that register paths
+and velocities, only those that a run names count, so a new file affects no other run. Nothing is imported for this.
 """
 
 import ast
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 PACKAGE = Path(__file__).parents[1]
 
-# They carry settings and records around; what they carry is followed by the rules' parameters and outputs.
+# These modules only carry settings and records, which the rules track as parameters and outputs.
 PLUMBING = (
     "pipeline.config",
     "pipeline.stages.chosen",
@@ -33,8 +33,8 @@ PLUMBING = (
     "pipeline.store.provenance",
     "pipeline.store.tensor_journal",
 )
-# Packages that import every module of their folder. A choice in the configuration names modules of one of them: a path
-# may name a scheduler that has the name of a velocity.
+# These packages import every module in their folder. Each kind of choice looks in one package only: a path may name a
+# scheduler that has the name of a velocity.
 REGISTRIES = {
     "PathChoice": "pipeline.flow.paths",
     "LossChoice": "pipeline.flow.velocities",
@@ -43,7 +43,7 @@ REGISTRIES = {
 
 
 def code_hash(*modules: str) -> str:
-    """Return a hash of what modules and all that they import do: comments and docstrings do not count."""
+    """Return a hash of modules and all that they import; comments and docstrings do not count."""
     code = hashlib.sha256()
     for file in files_of(*modules):
         status = file.stat()
@@ -53,13 +53,13 @@ def code_hash(*modules: str) -> str:
 
 @cache
 def _digest(file: Path, modified: int, size: int) -> bytes:
-    """Return a hash of what a file says at this state of it."""
+    """Return the hash of a file's content; `modified` and `size` only make the cache notice a change."""
     content = _without_words(file.read_text("utf-8")) if file.suffix == ".py" else file.read_bytes()
     return hashlib.sha256(content).digest()
 
 
 def files_of(*modules: str) -> list[Path]:
-    """Return the files of `modules` and of all they import from this package, and data that they name, sorted."""
+    """Return the files of `modules`, of all they import from this package, and of the data that they name, sorted."""
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
@@ -76,9 +76,9 @@ def _is_plumbing(module: str) -> bool:
 
 
 def modules_named(*choices: BaseModel | None) -> list[str]:
-    """Return the modules that register the paths and velocities which parts of a configuration name, at any depth.
+    """Return the modules that register the paths and velocities named anywhere in parts of a configuration.
 
-    With them come those that they name themselves: a path may be made of others.
+    Modules that those name in turn are included: a path may be made of others.
     """
     found: set[str] = set()
     for choice in filter(None, choices):
@@ -106,7 +106,7 @@ def _file(module: str) -> Path | None:
     return next((file for file in candidates if file.is_file()), None)
 
 
-@cache  # a workflow asks for each of its jobs
+@cache  # the workflow asks once per job
 def _data(file: Path) -> tuple[Path, ...]:
     """Return the JSON and YAML files in a module's folder, or below it, that the module names."""
     names = {text for text in _constants(file) if text.endswith((".json", ".yaml")) and "/" not in text}
@@ -133,7 +133,7 @@ def _imports_in(module: str, file: Path) -> Iterator[str]:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a syntax tree but those that are there for type checkers only."""
+    """Yield the nodes of a syntax tree, except those under `if TYPE_CHECKING`."""
     yield node
     for child in ast.iter_child_nodes(node):
         if not (isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING"):
@@ -154,7 +154,7 @@ def _registered(package: str) -> tuple[tuple[str, Path, frozenset[str]], ...]:
 
 @cache
 def _constants(file: Path) -> frozenset[str]:
-    """Return the texts that stand in a module."""
+    """Return the string constants in a module."""
     nodes = ast.walk(ast.parse(file.read_text("utf-8")))
     return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
@@ -168,7 +168,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without_words(text: str) -> bytes:
-    """Return a module without its comments, docstrings and empty lines; docstrings that share a line with code stay."""
+    """Return a module without comments, docstrings and empty lines; a docstring that shares a line with code stays."""
     written = text.split("\n")
     lines: list[str | None] = [*written]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -92,5 +92,5 @@ def test_an_autoregressive_network_goes_on_after_a_prefix_and_refuses_a_suffix()
     drawn = draw_around(model, DATA, Sampling(block=2), kinds, clamp, seed=1)
     assert bool((drawn[:, :3] == tokens[:3]).all())
     tokens, fixed = given(suffix="abc")
-    with pytest.raises(KinoflowError, match="can only go on after what is given"):
+    with pytest.raises(KinoflowError, match="can only continue given tokens"):
         draw_around(model, DATA, Sampling(), kinds, Clamp(tokens.expand(3, -1), fixed.expand(3, -1)), seed=1)

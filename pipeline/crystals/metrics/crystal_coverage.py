@@ -12,6 +12,7 @@ from pipeline.scoring.subject import Subject
 
 _BLOCK = 1000  # generated structures whose distances are in memory at once
 
+HEADLINE = "coverage_recall"
 
 __all__ = ["Options", "conditions", "measure", "score"]
 
@@ -29,13 +30,13 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
 
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
-    """Return both, with the numbers of fingerprints that they come from; nothing without a test set.
+    """Return recall and precision, with the numbers of fingerprints that they come from; nothing without a test set.
 
     As in Xie et al. (2022): a structure is near if the nearest structure fingerprint and the nearest composition
-    fingerprint of the other set are within their cut-offs; these may belong to different structures. A structure need
-    not be valid; one without fingerprints is not near, and counts: precision is a share of all generated structures,
-    recall one of the whole test set, including structures of it whose description failed (those with a
-    `reason`, such as a time limit): no structure can reach them, and recall is the lower for it.
+    fingerprint of the other set are within their cut-offs. These two may belong to different structures. A structure
+    need not be valid. One without fingerprints is not near, but it counts: precision is a share of all generated
+    structures, recall of the whole test set. Test structures whose description failed (those with a `reason`, such as
+    a time limit) lower the recall: no structure can reach them.
     """
     if evidence.test is None:
         return {}
@@ -46,7 +47,7 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
         for side in (0, 1)
     )
     return {
-        **rate("coverage_recall", int(reached.sum()), len(evidence.test)),
+        **rate(HEADLINE, int(reached.sum()), len(evidence.test)),
         **rate("coverage_precision", int(near.sum()), len(evidence.described)),
         "coverage_fingerprints": float(len(generated[0])),
         "coverage_test_fingerprints": float(len(test[0])),
@@ -64,7 +65,7 @@ def fingerprints_of(described: pd.DataFrame) -> tuple[Floats, Floats]:
 
 
 def nearest(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return the distance of each point of either set to the nearest of the other; infinite if that is empty."""
+    """Return the distance of each point of either set to the nearest of the other; infinite if the other is empty."""
     from scipy.spatial.distance import cdist
 
     of_first, of_second = np.full(len(first), np.inf), np.full(len(second), np.inf)

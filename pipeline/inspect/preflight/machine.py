@@ -1,4 +1,4 @@
-"""Does this machine have the GPUs, the versions of packages and the potentials that are asked for?"""
+"""Does this machine have the GPUs, the package versions and the potentials that a run needs?"""
 
 import os
 import re
@@ -68,7 +68,7 @@ def check_packages(pins: Path = PINS) -> Findings:
 
 
 def check_potentials() -> Findings:
-    """Return a remark if pymatgen knows no VASP potentials, whose licence is the user's to have."""
+    """Return a remark if pymatgen finds no VASP potentials; the user needs a licence for them."""
     from pymatgen.core import SETTINGS
 
     folder = SETTINGS.get("PMG_VASP_PSP_DIR")

@@ -7,6 +7,8 @@ from pipeline.config.plugins import DATASETS
 from pipeline.errors import KinoflowError
 from pipeline.scoring.subject import Subject
 
+HEADLINE = "total_variation"
+
 
 class Options(Strict):
     """None: the data set gives the distribution."""
@@ -16,7 +18,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return distances between the histogram of the samples and q, and the share of samples that q allows.
 
     Total variation is half the sum of absolute differences; the Jensen-Shannon divergence is in nats, at most log 2.
-    Both are above zero even for samples from q itself; by how much, the reference row of the data shows.
+    Both are above zero even for samples from q itself; the reference row of the data shows by how much.
     """
     data = DATASETS.chosen(DataChoice(**subject.data.origin))
     q = data.plugin.probabilities(data.options)
@@ -28,7 +30,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     middle = (histogram + q) / 2
     divergence = (_relative_entropy(histogram, middle) + _relative_entropy(q, middle)) / 2
     return {
-        "total_variation": float((histogram - q).abs().sum() / 2),
+        HEADLINE: float((histogram - q).abs().sum() / 2),
         "jensen_shannon": float(divergence),
         "inside_support": float(histogram[q > 0].sum()),
     }

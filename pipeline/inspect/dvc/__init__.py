@@ -1,0 +1,1 @@
+"""The stages of DVC, from the jobs of the workflow and the declarations of their stages."""

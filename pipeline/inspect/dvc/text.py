@@ -1,0 +1,134 @@
+"""The text of `dvc.yaml`."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from pipeline.config import Config
+from pipeline.inspect.dvc.blocks import Block, names_of
+from pipeline.inspect.dvc.shared import sayings
+from pipeline.store.places import Place
+
+WIDTH = 95  # from here on, a line is broken at the next space
+HEADER = """\
+# Made by `python -m pipeline dvc --config {config} --output dvc.yaml`. Do not edit it; make it again.
+# Each stage is one call of the workflow. Besides files it depends on what `jobs.json` says of its jobs: their part of
+# the configuration, and a hash of their code. DVC removes outs before a stage runs, but not the shards of a stage that
+# was stopped: so Snakemake, too, looks at the parameters of its jobs. The profile (cores or cluster) comes from
+# SNAKEMAKE_PROFILE, not from here: where a stage runs is no change of it.
+# `${{key}}` is a run or reference, `${{item}}` the run whose weights it has, `${{of}}` an experiment. `&train` names
+# what a stage says, and `<<: *train` takes it over.
+"""
+CALL = "--cores all --rerun-incomplete --rerun-triggers mtime params --allowed-rules"
+
+
+def text_of(config: Config, blocks: Sequence[Block]) -> str:
+    """Return `dvc.yaml` for a configuration: first the stage that says what jobs depend on, then the blocks."""
+    file, jobs = f"config/{config.scale}.yaml", f"${{to}}/{Place.JOBS}"
+    stages: dict[str, Any] = {
+        "jobs": {
+            "cmd": f"python -m pipeline jobs --config {file} --output {jobs}",
+            "deps": ["pipeline"],
+            "params": [{file: None}],
+            "outs": [jobs],
+        }
+    }
+    names: dict[str, dict[str, _Line]] = {}
+    for block, said in zip(blocks, _mappings(blocks), strict=True):
+        if not block.foreach:
+            stages[block.name] = said
+            continue
+        listed: Any = _Line(block.foreach)
+        for kind, found in names_of(config, block.experiment).items():
+            if found == block.foreach:
+                names.setdefault(block.experiment, {})[kind] = _Line(found)
+                listed = f"${{names.{block.experiment}.{kind}}}"
+                break
+        stages[block.name] = {"foreach": listed, "do": said}
+    call = CALL if config.scale == "demo" else f"--config scale={config.scale} {CALL}"
+    given = {"vars": [{"call": call}, {"to": f"{config.results}/{config.scale}"}, {"names": names}]}
+    return "\n".join([HEADER.format(config=file) + _dumped(given), "stages:" + _apart(_dumped({"stages": stages}))])
+
+
+class _Shared(dict[str, Any]):
+    """A mapping that others may take over, by its anchor."""
+
+    anchor = ""
+
+
+class _Line(dict[str, Any]):
+    """A mapping on one line."""
+
+
+class _Row(list[Any]):
+    """A list on one line."""
+
+
+class _Merge(str):
+    """The key that takes over another mapping."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Indents the entries of lists, and gives anchors the names that were chosen for them."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return not isinstance(data, _Shared)
+
+    def generate_anchor(self, node: Any) -> str:
+        return str(node.name_of_anchor)
+
+
+def _shared(dumper: yaml.SafeDumper, data: _Shared) -> yaml.Node:
+    node = dumper.represent_dict(data)
+    node.name_of_anchor = data.anchor  # type: ignore[attr-defined]
+    return node
+
+
+_Dumper.add_representer(_Shared, _shared)
+_Dumper.add_representer(_Line, lambda dumper, data: dumper.represent_mapping("tag:yaml.org,2002:map", data, True))
+_Dumper.add_representer(_Row, lambda dumper, data: dumper.represent_sequence("tag:yaml.org,2002:seq", data, True))
+_Dumper.add_representer(_Merge, lambda dumper, data: dumper.represent_scalar("tag:yaml.org,2002:merge", data))
+
+
+def _mappings(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    """Return what blocks say as mappings for YAML."""
+    found: list[dict[str, Any]] = []
+    shared: dict[str, _Shared] = {}
+    for block, said in zip(blocks, sayings(blocks), strict=True):
+        content = {key: _lines(value) for key, value in said.content.items()}
+        of = {"vars": _Row([{"of": block.experiment}])}
+        if said.base is not None:
+            over = {_Merge("<<"): shared[said.base.anchor], **of, **content}
+            found.append(over if content else _Line(over))
+        elif said.anchor:
+            shared[said.anchor] = _Shared(of | content)
+            shared[said.anchor].anchor = said.anchor
+            found.append(shared[said.anchor])
+        else:
+            found.append(content)
+    return found
+
+
+def _lines(value: Any) -> Any:
+    """Return a list of files with what is said of a file on its line."""
+    kinds: dict[type, Any] = {dict: _Line, list: _Row}
+    if not isinstance(value, list):
+        return value
+    return [
+        {path: kinds[type(said)](said) for path, said in entry.items()} if isinstance(entry, dict) else entry
+        for entry in value
+    ]
+
+
+def _dumped(value: Any) -> str:
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+
+
+def _apart(stages: str) -> str:
+    """Return stages with an empty line between them."""
+    return re.sub(r"^(?=  \w+:)", "\n", stages.removeprefix("stages:\n"), flags=re.MULTILINE)
