@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.tokens.token_data import TokenData
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.tokens.token_data import TokenData
 
 TOKENS = torch.tensor([[0, 3, 4], [1, 2, 4]])
 

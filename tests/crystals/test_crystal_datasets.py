@@ -5,8 +5,6 @@ import importlib
 import json
 import re
 from collections.abc import Callable
-from pipeline.stages.prepare import prepare as prepare_stage
-from pipeline.stages.job import Job
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +16,20 @@ from known_crystals import csv_of, rock_salt, wurtzite
 
 from pipeline.config import Crystals, DataChoice
 from pipeline.config.loading import load_config
+from pipeline.config.plugins import DATASETS
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.dataset import split_at_random
 from pipeline.crystals.export import cif_text, write_extxyz
 from pipeline.crystals.table import row_of
 from pipeline.crystals.tokens import atoms_of, decode
-
-from pipeline.tokens.token_data import SPLITS, TokenData
-from pipeline.store.code import constant_of
 from pipeline.errors import KinoflowError
 from pipeline.flow.paths import build_path
+from pipeline.stages.job import Job
+from pipeline.stages.prepare import prepare as prepare_stage
+from pipeline.store.code import constant_of
 from pipeline.store.parquet import read_table
-from pipeline.config.plugins import DATASETS
 from pipeline.store.provenance import sidecar_of
+from pipeline.tokens.token_data import SPLITS, TokenData
 
 NAMES = ["matbench_dielectric", "mp20", "mp20_part", "perov_5", "structures"]
 SALTS = [cif_text(rock_salt(side=4 + number / 10)) for number in range(10)]
@@ -239,7 +238,9 @@ def test_the_stage_writes_tokens_and_rows_and_says_what_was_rejected(
     (tmp_path / "all" / "bad.cif").write_text("nothing")
     choice = {"name": "structures", "path": str(tmp_path / "all"), "test_path": str(tmp_path / "test.extxyz")}
     config = load_config(tiny_file(), choices=False)
-    experiment = config.experiments["checkerboard"].model_copy(update={"data": DataChoice(**choice), "crystals": Crystals()})
+    experiment = config.experiments["checkerboard"].model_copy(
+        update={"data": DataChoice(**choice), "crystals": Crystals()}
+    )
     config = config.model_copy(update={"experiments": {"own": experiment}})
     prepare_stage(Job(config, "own"), output=tmp_path / "tokens", rows=tmp_path / "rows.parquet")
     rows = read_table(tmp_path / "rows.parquet")

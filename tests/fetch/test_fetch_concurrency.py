@@ -13,8 +13,8 @@ import pytest
 
 import pipeline
 from pipeline.fetch.fetching import fetch
-from pipeline.store.locks import exclusive
 from pipeline.fetch.resource import Resource
+from pipeline.store.locks import exclusive
 
 Make = Callable[..., Resource]
 CONTENT = bytes(range(256)) * 1000

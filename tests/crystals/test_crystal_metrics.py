@@ -14,7 +14,6 @@ from pipeline.crystals.metrics import crystal_coverage, crystal_distributions, c
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.sampling.samples import SampleSet
-from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
 from pipeline.store.parquet import write_table
 from pipeline.tokens.token_data import TokenData
@@ -57,18 +56,6 @@ def scores(metric: Any, known: CrystalEvidence, seed: int = 0, **options: Any) -
     assert all(type(value) is float for value in found.values())
     json.dumps(found, allow_nan=False)
     return found
-
-
-def test_wilson_intervals_have_their_known_values() -> None:
-    assert rate("x", 10, 20) == pytest.approx({"x": 50.0, "x_low": 29.9298, "x_high": 70.0702}, abs=1e-4)
-    assert rate("x", 0, 10) == pytest.approx({"x": 0.0, "x_low": 0.0000, "x_high": 27.7533}, abs=1e-4)
-    assert rate("x", 10, 10) == pytest.approx({"x": 100.0, "x_low": 72.2467, "x_high": 100.0000}, abs=1e-4)
-
-
-def test_a_rate_is_in_percent_and_of_nothing_there_is_none() -> None:
-    assert rate("x", 1, 4)["x"] == 25
-    assert rate("x", 1, 4)["x_low"] < 25 < rate("x", 1, 4)["x_high"]
-    assert rate("x", 0, 0) == {}
 
 
 def test_validity_counts_all_that_was_generated() -> None:

@@ -1,9 +1,6 @@
 """Images as tokens: the values of their pixels."""
 
 import json
-from pipeline.stages.prepare_images import prepare_images as prepare_images_stage
-from pipeline.stages.prepare_pixels import prepare_pixels as prepare_pixels_stage
-from pipeline.stages.job import Job
 from pathlib import Path
 
 import pytest
@@ -12,10 +9,12 @@ from small_images import CLASSES, LEVELS, SIDE, image_config, image_data
 
 from pipeline.images.datasets import codes
 from pipeline.images.datasets.pixels import Options, files, from_images, inputs, modules, vocabulary
-from pipeline.tokens.token_data import TokenData
 from pipeline.images.imagedata import view
-
+from pipeline.stages.job import Job
+from pipeline.stages.prepare_images import prepare_images as prepare_images_stage
+from pipeline.stages.prepare_pixels import prepare_pixels as prepare_pixels_stage
 from pipeline.store.provenance import sidecar_of
+from pipeline.tokens.token_data import TokenData
 
 OPTIONS = Options.model_validate({"images": "digits"})
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.errors import KinoflowError
 from pipeline.fetch import fetching as fetch_module
 from pipeline.fetch.fetching import SOURCES, FetchError, fetch, fetch_by_name, find, list_resources
 from pipeline.fetch.resource import Embedded, Package, Resource
 from pipeline.fetch.verified import write_verified
-from pipeline.errors import KinoflowError
 
 Make = Callable[..., Resource]
 CONTENT = b"what was asked for" * 100

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.config.problems import problems_of
-from pipeline.text.datasets.text import Options, files, inputs, prepare, vocabulary
-from pipeline.tokens.token_data import TokenData
-from pipeline.errors import KinoflowError
 from pipeline.config.plugins import DATASETS
+from pipeline.config.problems import problems_of
+from pipeline.errors import KinoflowError
 from pipeline.text.corpora import wikitext2
+from pipeline.text.datasets.text import Options, files, inputs, prepare, vocabulary
 from pipeline.text.tokenizer import tokenizer_of
+from pipeline.tokens.token_data import TokenData
 
 WIKITEXT = " \n = One = \n \n A line , of words . \n \n = Two = \n \n The end . \n"
 
@@ -150,7 +150,9 @@ def test_a_wrong_choice_is_named_before_anything_is_read(changes: dict[str, Any]
 def test_too_little_text_is_an_error_that_says_how_much_there_is(tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text("One.|Two.|Three.")
     corpus = {"name": "files", "path": str(tmp_path / "short.txt"), "separator": "|"}
-    with pytest.raises(KinoflowError, match=r"(train|validation|test): 1 documents with \d tokens do not fill one block"):
+    with pytest.raises(
+        KinoflowError, match=r"(train|validation|test): 1 documents with \d tokens do not fill one block"
+    ):
         prepare(options_of(corpus=corpus), 0, tmp_path)
 
 
