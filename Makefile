@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MPLBACKEND := Agg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-cluster setup format schema lock clean
+.PHONY: help demo test test-cluster setup format schema dvc lock clean
 
 help:
 	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
@@ -28,6 +28,7 @@ help:
 	@echo "make setup         only the virtual environment in $(VENV)"
 	@echo "make format        format the Python and Snakemake files"
 	@echo "make schema        regenerate workflow/schemas/config.schema.yaml"
+	@echo "make dvc           regenerate dvc.yaml from the workflow (SCALE=small or SCALE=paper: for that scale)"
 	@echo "make lock          resolve envs/*.in into envs/requirements.txt, cpu.yaml and gpu.yaml"
 	@echo "make clean         remove the virtual environment and the caches (not data or results)"
 
@@ -64,6 +65,9 @@ format: $(STAMP)
 
 schema: $(STAMP)
 	python -m pipeline schema --output workflow/schemas/config.schema.yaml
+
+dvc: $(STAMP)
+	python -m pipeline dvc --config config/$(SCALE).yaml --output dvc.yaml
 
 # A local version such as torch's "+cpu" names a build, not a release: it is left out, so that the lock fits every machine.
 lock:

@@ -20,7 +20,7 @@ COMMANDS = [
 INSTEAD = {
     "make test": "make --dry-run test",
     "snakemake --profile slurm": "snakemake --profile slurm --dry-run",
-    "dvc repro": "dvc repro report_checkerboard",
+    "dvc repro": "python -m pipeline dvc --output dvc.yaml && dvc repro table_checkerboard figure_checkerboard",
 }
 
 

@@ -27,12 +27,12 @@ class Block:
 
 def blocks_of(config: Config, steps: Iterable[Step]) -> list[Block]:
     """Return the blocks of all steps, in their order."""
-    groups: dict[str, list[Step]] = {}
+    groups: dict[tuple[str, str], list[Step]] = {}
     for step in steps:
-        groups.setdefault(f"{step.label}_{step.experiment}", []).append(step)
+        groups.setdefault((step.label, step.experiment), []).append(step)
     blocks: dict[str, Block] = {}
-    for name, group in groups.items():
-        for block in _blocks(config, name, group):
+    for group in groups.values():
+        for block in _blocks(config, group):
             if block.name in blocks:
                 raise KinoflowError(f"dvc.yaml would have two stages {block.name!r}; rename an experiment")
             blocks[block.name] = block
@@ -52,15 +52,17 @@ def names_of(config: Config, experiment: str) -> dict[str, dict[str, str]]:
     }
 
 
-def _blocks(config: Config, name: str, steps: Sequence[Step]) -> Iterator[Block]:
+def _blocks(config: Config, steps: Sequence[Step]) -> Iterator[Block]:
+    """Yield the blocks of one stage on one experiment; those after the first are called by what is in them."""
+    label, experiment = steps[0].label, steps[0].experiment
     for number, (template, covered) in enumerate(_covers(steps)):
         foreach = {step.name: step.weights for step in covered if step.name}
-        experiment = covered[0].experiment
+        name = f"{label}_{experiment}"
         if number:
-            known = {kind: names_of(config, experiment)[kind] for kind in ("searched", "references")}
-            name_of_kind = next((kind for kind, names in known.items() if foreach.keys() <= names.keys()), None)
-            name = f"{steps[0].label}_{experiment}_{name_of_kind or covered[0].name}"
-        yield Block(name, covered[0].label, experiment, json.loads(template), foreach)
+            known = names_of(config, experiment)
+            kinds = (kind for kind in ("searched", "references") if foreach.keys() <= known[kind].keys())
+            name += f"_{next(kinds, covered[0].name)}"
+        yield Block(name, label, experiment, json.loads(template), foreach)
 
 
 def _covers(steps: Sequence[Step]) -> list[tuple[str, list[Step]]]:

@@ -22,6 +22,7 @@ class Contents:
 
     def __init__(self, config: Config, jobs: Iterable[WorkflowJob]) -> None:
         self.config = config
+        self.stages = load_stages()
         self.results = f"{config.results}/{config.scale}"
         self.makers = {path: job.files for job in jobs for path in job.outputs}
         self.folders: dict[str, set[tuple[str, ...]]] = {}  # the jobs that make the files of each folder
@@ -63,7 +64,7 @@ class Contents:
         return list(dict.fromkeys(parents[path] if parents[path] in whole else path for path in paths))
 
     def _plot(self, job: WorkflowJob) -> Plot | None:
-        declared = load_stages()[job.stage].plot if job.stage else None
+        declared = self.stages[job.stage].plot if job.stage else None
         names = (job.wildcards.get("experiment", ""), job.wildcards.get("name", ""))
         return declared(Job(self.config, *names)) if declared else None
 

@@ -9,6 +9,7 @@ from typing import Any
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
 from pipeline.stages import load_stages
+from pipeline.stages.declaration import Stage
 from pipeline.stages.job import Job
 
 FETCH = "fetch"  # the one rule that works on no experiment
@@ -36,7 +37,8 @@ def workflow_jobs(config: Config) -> list[WorkflowJob]:
     """Return all jobs of a scale's workflow that make files, each after those that it reads from."""
     if not Path("Snakefile").is_file():
         raise KinoflowError("Snakefile: no such file; run the command in the root of the repository")
-    return in_order([_described(job, config) for job in _planned(config.scale)])
+    stages = load_stages()
+    return in_order([_described(job, stages, config) for job in _planned(config.scale)])
 
 
 def in_order(jobs: Iterable[WorkflowJob]) -> list[WorkflowJob]:
@@ -77,9 +79,9 @@ def _planned(scale: str) -> Iterator[Any]:
         yield from workflow.dag.jobs
 
 
-def _described(job: Any, config: Config) -> WorkflowJob:
+def _described(job: Any, stages: Mapping[str, Stage[Any]], config: Config) -> WorkflowJob:
     called = COMMAND.search(job.rule.shellcmd or "")
-    stage = load_stages().get(called[1].replace("-", "_")) if called else None
+    stage = stages.get(called[1].replace("-", "_")) if called else None
     wildcards = dict(job.wildcards_dict)
     inputs = [str(path) for path in job.input]
     if stage is not None:  # the workflow leaves out files of the user that are missing here, but not everywhere
