@@ -6,9 +6,9 @@ from collections.abc import Callable
 import torch
 
 from pipeline.flow.jumps import row_jump
-from pipeline.flow.marginal import marginal_rates
 from pipeline.flow.paths import build_path
-from pipeline.flow.velocities import kinetic_optimal
+from pipeline.flow.rates import Rates, rates_of
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
 
@@ -22,11 +22,6 @@ def seconds(work: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
-def general(*arguments: torch.Tensor) -> torch.Tensor:
-    """The kinetic-optimal velocity under another name, so that no path takes a short cut."""
-    return kinetic_optimal(*arguments)
-
-
 def jump_ratio(name: str, size: int, tokens: int) -> float:
     """Return time of a jump from general rows over time of the path's own jump."""
     path = build_path(name, Vocabulary.single(size, specials=1))
@@ -34,9 +29,10 @@ def jump_ratio(name: str, size: int, tokens: int) -> float:
     x1 = torch.randint(size, (tokens,), generator=generator)
     t = torch.full((tokens,), 0.4, dtype=torch.float64)
     z, uniforms = path.sample(x1, t, generator), torch.rand(tokens, dtype=torch.float64, generator=generator)
-    rows = seconds(lambda: row_jump(path.net_rates(general, x1, z, t)).destination(uniforms))
-    own = seconds(lambda: path.jump(kinetic_optimal, x1, z, t).destination(uniforms))
-    return rows / own
+    rows, closed = Rates(path, kinetic_optimal), rates_of(path, kinetic_optimal)
+    from_rows = seconds(lambda: row_jump(rows.net(x1, z, t)).destination(uniforms))
+    own = seconds(lambda: closed.jump(x1, z, t).destination(uniforms))
+    return from_rows / own
 
 
 def marginal_ratio(size: int, tokens: int) -> float:
@@ -44,7 +40,8 @@ def marginal_ratio(size: int, tokens: int) -> float:
     path = build_path("uniform", Vocabulary.single(size))
     z, t = torch.zeros(tokens, dtype=torch.int64), torch.full((tokens,), 0.4, dtype=torch.float64)
     posterior = torch.full((tokens, size), 1 / size, dtype=torch.float64)
-    summed, closed = (seconds(lambda v=v: marginal_rates(path, v, posterior, z, t)) for v in (general, kinetic_optimal))
+    rates = (Rates(path, kinetic_optimal), rates_of(path, kinetic_optimal))
+    summed, closed = (seconds(lambda form=form: form.marginal(posterior, z, t)) for form in rates)
     return summed / closed
 
 

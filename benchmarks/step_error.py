@@ -1,7 +1,7 @@
-"""How far from its path does a chain of N steps stray, for each velocity and kind of step?
+"""How far does a chain of N steps stray from its path, for each velocity and kind of step?
 
-The metric path of the paper's pixels (lp 3, a 5, c 1) on 16 tokens; the largest total variation over the grid, worst of
-three x1, computed from the written-out kernels without sampling noise.
+The path is the paper's metric path for pixels (lp 3, a 5, c 1) on 16 tokens. The error is the largest total variation
+over the grid, for the worst of three x1, computed from the full kernels without sampling noise.
 """
 
 from itertools import pairwise

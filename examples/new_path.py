@@ -1,4 +1,4 @@
-"""A new probability path in one function: tokens on a ring, each p_t a bump around x1 that sharpens."""
+"""A new probability path in one function: tokens on a ring, where p_t is a bump around x1 that sharpens."""
 
 import matplotlib.pyplot as plt
 import torch

@@ -1,7 +1,7 @@
 """The command line, `python -m pipeline <command> ...`: a command for each stage, and further ones.
 
-A command is a function in a file of the same name, in `pipeline/stages` or `pipeline/commands`. Its signature is its
-flags, its docstring its help. Only the file of the command that is run is imported.
+A command is a function in a file of the same name, in `pipeline/stages` or `pipeline/commands`. Its signature gives the
+flags, its docstring the help. Only the file of the command that runs is imported.
 """
 
 import importlib
@@ -18,7 +18,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 from pipeline.commands.given import FLAGS, Flags
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.stages.declaration import READ, Stage
+from pipeline.stages.declaration import Stage
+from pipeline.stages.parameters import READ
 from pipeline.store import process_record
 from pipeline.store.atomic import FORBIDDEN, FULL
 
@@ -29,10 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # for those who follow a log, and for what a kill would lose
+        sys.stdout.reconfigure(line_buffering=True)  # so that logs can be followed, and a kill loses no output
     process_record.set_command(given)
     try:
-        application(given)(given, exit_on_error=False, print_error=False)
+        application(given)(given, exit_on_error=False, print_error=False, result_action="return_value")
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (KinoflowError, CycloptsError, OSError) as error:
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def application(arguments: Sequence[str]) -> App:
-    """Return the command that the arguments name, or all commands if they name none, to list them."""
+    """Return an application with the command that the arguments name, or with all commands, to list them."""
     name = "kinoflow" if Path(sys.argv[0]).name == "kinoflow" else "python -m pipeline"
     app = App(name=name, help="Discrete flow matching, stage by stage.", help_format="markdown", version_flags=[])
     modules = command_modules()
@@ -55,7 +56,7 @@ def application(arguments: Sequence[str]) -> App:
 
 
 def command_modules() -> dict[str, str]:
-    """Return the modules of all commands by name, those of stages first."""
+    """Return the modules of all commands by name, stages first."""
     found = {}
     for folder in ("stages", "commands"):
         for file in sorted((Path(__file__).parent / folder).glob("*.py")):
@@ -65,7 +66,7 @@ def command_modules() -> dict[str, str]:
 
 
 def as_command(name: str, module: str) -> Callable[..., None]:
-    """Return a function for the command line: what stands for the job in the signature becomes flags."""
+    """Return a function for the command line: the job or configuration in the signature becomes flags."""
     target = getattr(importlib.import_module(module), name.replace("-", "_"))
     function: Callable[..., None] = target.function if isinstance(target, Stage) else target
     hints = get_type_hints(function, include_extras=True)
@@ -93,7 +94,7 @@ def as_command(name: str, module: str) -> Callable[..., None]:
 
 
 def check_inputs(parameters: Sequence[inspect.Parameter], options: dict[str, Any]) -> None:
-    """Stop before any work if a file that the command reads is not there."""
+    """Stop before any work if an input file of the command is missing."""
     for parameter in parameters:
         if READ in getattr(parameter.annotation, "__metadata__", ()):
             given = options.get(parameter.name)
@@ -103,7 +104,7 @@ def check_inputs(parameters: Sequence[inspect.Parameter], options: dict[str, Any
 
 
 def message_of(error: Exception) -> str:
-    """Return what the user is told of an error: of a disk that is full or read-only, also what to do."""
+    """Return the message for the user; for a full or read-only disk it also says what to do."""
     if isinstance(error, OSError) and error.errno in FULL:
         return (
             f"{_place(error)}: {error.strerror}. Nothing half-written was left: free space (or raise the quota), then "
@@ -111,8 +112,8 @@ def message_of(error: Exception) -> str:
         )
     if isinstance(error, OSError) and error.errno in FORBIDDEN:
         return (
-            f"{_place(error)}: {error.strerror}. Give yourself the right to it, or name other directories with the "
-            "keys `results` and `data.cache`, or other files"
+            f"{_place(error)}: {error.strerror}. Get permission for it, or name other directories with the keys "
+            "`results` and `data.cache`, or other files"
         )
     return str(error)
 

@@ -24,6 +24,29 @@ def tiny_file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.fixture
+def fingerprint_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], str]:
+    """Return a function that calls a training stage up to its first step; it returns what checkpoints are kept by."""
+
+    class Began(Exception):
+        pass
+
+    def begin(*given: Any, **options: Any) -> None:
+        from pipeline.training.checkpoint import Checkpoints
+
+        raise Began(*(one.fingerprint for one in given if isinstance(one, Checkpoints)))
+
+    def of(stage: Callable[[], None]) -> str:
+        with monkeypatch.context() as patched:
+            patched.setattr("pipeline.training.loop.fit", begin)
+            with pytest.raises(Began) as began:
+                stage()
+        (fingerprint,) = began.value.args
+        return str(fingerprint)
+
+    return of
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files that take longest first: at the end, one process would be at work and the others wait."""
     first = ["test_readme.py", "test_images.py", "test_crystals.py", "test_dvc_repro.py"]

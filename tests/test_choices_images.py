@@ -100,7 +100,7 @@ LLAMA = {"name": "image_transformer", "width": 16, "depth": 1, "heads": 2}
         (
             "board",
             {"search": {"runs": ["metric"], "steps": [2]}},
-            "search: goes by the metric frechet_distance, which `scoring` has not; add it there",
+            "search: needs the metric frechet_distance; add it to `scoring`",
         ),
         (
             "pixels",
@@ -118,8 +118,8 @@ LLAMA = {"name": "image_transformer", "width": 16, "depth": 1, "heads": 2}
             "runs.metric.sampling.guidance = 2.0: the network is not told classes; choose a network for images that is",
         ),
         ("latents", {"tokenizer": None}, "tokenizer: required key is missing: the data are codes of images"),
-        ("pixels", {"tokenizer": {}}, "tokenizer: the data are no codes of images; remove the key"),
-        ("board", {"tokenizer": {}}, "tokenizer: the data are no codes of images; remove the key"),
+        ("pixels", {"tokenizer": {}}, "tokenizer: the data are not codes of images; remove the key"),
+        ("board", {"tokenizer": {}}, "tokenizer: the data are not codes of images; remove the key"),
         ("latents", {"tokenizer": {"loss": {"pixel": "l3"}}}, 'tokenizer.loss.pixel = "l3": not allowed'),
         ("latents", {"tokenizer": {"network": {"multipliers": []}}}, "tokenizer.network.multipliers"),
         ("latents", {"tokenizer": {"trainning": {}}}, "tokenizer.trainning"),

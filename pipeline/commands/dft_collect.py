@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from pipeline.stages.declaration import Input, Output
+from pipeline.stages.parameters import Input, Output
 
 
 def dft_collect(results: Path, *, structures: Input, hull: Input, output: Output) -> None:
     """Collect DFT energies and fill in the DFT columns.
 
-    Reads vasprun.xml of each folder, or a CSV of energies. Applies the corrections of the Materials Project.
+    Reads vasprun.xml from each folder, or a CSV of energies. Applies the corrections of the Materials Project.
 
     Args:
         results: folder from `dft-inputs` with finished calculations, or a .csv

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from pipeline.stages.declaration import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput
 
 
 def dvc(*, config: Path = Path("config/demo.yaml"), output: OptionalOutput = None) -> None:

@@ -1,10 +1,10 @@
-"""What is known of anybody's crystals."""
+"""An evaluation of any crystals, such as those of another model."""
 
 from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import Count, OptionalInput, Output
+from pipeline.stages.parameters import Count, OptionalInput, Output
 from pipeline.store.places import Place
 
 
@@ -18,15 +18,16 @@ def evaluate_crystals(
     rows: OptionalInput = None,
     hull: OptionalInput = None,
 ) -> None:
-    """Evaluate anybody's crystals.
+    """Evaluate any crystals, such as those of another model.
 
-    Validity, coverage, relaxation, stability, uniqueness and novelty; one row a structure, then the scores.
+    Checks validity, coverage, stability after relaxation, uniqueness and novelty. Writes one row per structure, and the
+    scores.
 
     Args:
         path: folder or zip of CIFs, .cif, .extxyz, .csv with a cif column, .parquet
         output: folder for the tables, scores and relaxed crystals
         experiment: experiment of the configuration (default: the one on crystals)
-        relax: structures to relax, from the first on (default: all)
+        relax: how many structures to relax, starting with the first (default: all)
         rows: reference structures from `prepare` (default: those of the results)
         hull: hull from `hull` (default: that of the results, or a new one)
     """

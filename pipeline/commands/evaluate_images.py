@@ -1,25 +1,24 @@
-"""How far anybody's images are from those of an experiment."""
+"""The distance of any images, such as those of another model, to the images of an experiment."""
 
 from pathlib import Path
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Count, Output
+from pipeline.stages.parameters import Gpus, Output
 from pipeline.store.places import Place
 
 
 def evaluate_images(
-    given: Given, pictures: Path, *, output: Output, experiment: str = "latents", gpus: Count = 0
+    given: Given, pictures: Path, *, output: Output, experiment: str = "latents", gpus: Gpus = 0
 ) -> None:
-    """Compare anybody's images with the training images of an experiment.
+    """Compare any images with the training images of an experiment.
 
-    Reads pictures, and what the scale's results have of the experiment. Writes and prints the distance.
+    Reads pictures, and the results of the experiment at this scale. Writes and prints the distance.
 
     Args:
         pictures: folder or zip file of pictures of one size
         output: scores to write (.json)
         experiment: name of the experiment
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.images.evaluate import evaluate_images
 

@@ -1,27 +1,24 @@
 """Files of the catalogue to the cache."""
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
+from pipeline.stages.parameters import ConfigFile, Settings, Texts
 
 
 def fetch(
     *names: str,
-    config: Path = Path("config/demo.yaml"),
-    set: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=(), show_default=False)] = (),
+    config: ConfigFile = Path("config/demo.yaml"),
+    set: Settings = (),
     cache: Path | None = None,
     mirror: Path | None = None,
-    order: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=(), show_default=False)] = (),
+    order: Texts = (),
 ) -> None:
-    """Fetch files of the catalogue, or list it.
+    """Fetch files of the catalogue, or list the catalogue.
 
-    Writes verified files to the cache. Without names, prints what there is.
+    Writes verified files to the cache. Without names, lists what can be fetched.
 
     Args:
         names: files or groups of files of the catalogue
-        config: YAML file
-        set: values over those of the file
         cache: folder of fetched files (default: data.cache)
         mirror: folder with copies (default: data.mirror)
         order: kinds of sources to try (default: data.order)

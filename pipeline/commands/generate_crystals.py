@@ -1,4 +1,4 @@
-"""Crystals around what is given."""
+"""Crystals with a given composition, or with given parts of a template."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.stages.declaration import Count, OptionalInput, Output
+from pipeline.stages.parameters import Count, Gpus, OptionalInput, Output
 
 Kept = Literal["composition", "lattice", "sites"]
 
@@ -26,25 +26,24 @@ def generate_crystals(
     seed: int = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
-    gpus: Count = 0,
+    gpus: Gpus = 0,
 ) -> None:
-    """Generate crystals around what is given.
+    """Generate crystals from a composition or a template.
 
-    Fixes a composition, or parts of a template, and fills in the rest with a trained run.
+    Fixes the composition, or parts of the template. A trained run fills in the rest.
 
     Args:
         run: name of a trained run with a path
         output: folder for crystals.parquet, crystals.extxyz and crystals.zip
         experiment: experiment of the configuration (default: the one on crystals)
         formula: composition to fix, e.g. LiFePO4
-        units: formula units in a cell (default: every number that fits, in turn)
-        template: structure to fix parts of, instead of a formula (.cif, .extxyz)
+        units: formula units per cell (default: every number that fits, in turn)
+        template: structure whose parts are fixed, instead of a formula (.cif, .extxyz)
         keep: parts of the template to fix
         count: crystals to generate
         seed: seed of the draws
         tokens: tokens from `prepare` (default: those of the results)
         weights: weights from `train` (default: those of the results)
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.crystals.generation import generate_crystals
 
@@ -71,7 +70,7 @@ def generate_crystals(
 
 
 def crystal_experiment(given: Given, name: str | None) -> str:
-    """Return the experiment that is asked for, or the only one on crystals."""
+    """Return the named experiment, or the only one on crystals."""
     known = [key for key, experiment in given.config.experiments.items() if experiment.crystals is not None]
     if name is None and len(known) != 1:
         raise KinoflowError(f"--experiment: {given.file} has {len(known)} on crystals ({', '.join(known)}); name one")

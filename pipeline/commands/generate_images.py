@@ -1,10 +1,10 @@
-"""Images, of a class if the network is told classes."""
+"""Images, of a class if the network is class-conditional."""
 
 from pathlib import Path
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Count, OptionalInput, Output
+from pipeline.stages.parameters import Count, Gpus, Output, Tokenizer
 from pipeline.store.places import Place
 
 
@@ -21,10 +21,10 @@ def generate_images(
     seed: Count = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
-    tokenizer: OptionalInput = None,
-    gpus: Count = 0,
+    tokenizer: Tokenizer = None,
+    gpus: Gpus = 0,
 ) -> None:
-    """Generate images, of a class if the network is told classes.
+    """Generate images, of a class if the network is class-conditional.
 
     Reads tokens and weights of a finished run. Writes PNG files and a grid of them.
 
@@ -39,8 +39,6 @@ def generate_images(
         seed: seed
         tokens: tokens (default: those of the scale's results)
         weights: weights from `train` (default: those of the scale's results)
-        tokenizer: weights from `train-tokenizer`, of codes only (default: those of the scale's results)
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.images.generation import generate_images
 

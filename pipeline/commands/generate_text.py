@@ -1,9 +1,9 @@
-"""Text, alone or around what is given."""
+"""Text, from nothing or around given parts."""
 
 from pathlib import Path
 
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import Count, Output
+from pipeline.stages.parameters import Count, Gpus, Output
 
 
 def generate_text(
@@ -20,25 +20,24 @@ def generate_text(
     seed: Count = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
-    gpus: Count = 0,
+    gpus: Gpus = 0,
 ) -> None:
-    """Generate text, alone or around what is given.
+    """Generate text, from nothing or around given parts.
 
-    Reads tokens and weights of a finished run. Writes texts. What is given is kept, token by token.
+    Reads tokens and weights of a finished run. Writes texts. The given parts are kept, token by token.
 
     Args:
         run: name of the run in the experiment
         output: folder to write texts.txt and texts.jsonl to
         experiment: name of the experiment
         prefix: how every text begins
-        middle: what stands in the middle of every text
+        middle: what every text has in the middle
         suffix: how every text ends
         count: number of texts
         steps: network evaluations (default: those of the run's sampling)
         seed: seed
         tokens: tokens from `prepare` (default: those of the scale's results)
         weights: weights from `train` (default: those of the scale's results)
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.text.generation import generate_text
 

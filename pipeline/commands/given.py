@@ -1,21 +1,21 @@
-"""What a command is told of the configuration: flags, and what they are loaded as."""
+"""The flags that choose a configuration, experiment and run, and what they are loaded as."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from pipeline.config import Config, Experiment
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.errors import KinoflowError, did_you_mean
+from pipeline.stages import parameters
 from pipeline.stages.job import Job, RunJob
+from pipeline.stages.parameters import ConfigFile, Settings
 from pipeline.store.places import Place
 
 
 @dataclass(frozen=True)
 class Given:
-    """A configuration, and the file it is from."""
+    """A configuration and its file."""
 
     config: Config
     file: Path
@@ -26,21 +26,21 @@ class Given:
         return Path(self.config.results) / self.config.scale
 
     def experiment(self, name: str) -> Experiment:
-        """Return an experiment, which must be there."""
+        """Return an experiment; it is an error if there is none of this name."""
         if name not in self.config.experiments:
             hint = did_you_mean(name, list(self.config.experiments))
             raise KinoflowError(f"--experiment {name!r}: not in {self.file}; {hint}")
         return self.config.experiments[name]
 
     def job(self, experiment: str, run: str) -> Job:
-        """Return a job on a run, which must be there."""
+        """Return a job on a run; it is an error if there is none of this name."""
         runs = list(self.experiment(experiment).runs)
         if run not in runs:
             raise KinoflowError(f"--run {run!r}: not in {self.file}; {did_you_mean(run, runs)}")
         return RunJob(self.config, experiment, run)
 
     def trained(self, job: Job, tokens: Path | None, weights: Path | None) -> tuple[Path, Path]:
-        """Return the tokens and weights of a finished run: those that were named, or those of the scale's results."""
+        """Return the tokens and weights of a finished run: the given files, or those in the scale's results."""
         run = job.run.weights or job.name
         known = Place.WEIGHTS.under(self.results, experiment=job.experiment, name=run)
         tokens = tokens or Place.TOKENS.under(self.results, experiment=job.experiment)
@@ -53,36 +53,25 @@ class Given:
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    """Which configuration.
+    """Which configuration."""
 
-    Args:
-        config: YAML file
-        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
-    """
-
-    config: Path = Path("config/demo.yaml")
-    set: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=(), show_default=False)] = ()
+    config: ConfigFile = Path("config/demo.yaml")
+    set: Settings = ()
 
     def given(self) -> Given:
         """Return the configuration."""
         return Given(load_config(self.config, map(parse_setting, self.set)), self.config)
 
     def loaded(self) -> Any:
-        """Return what the command's function is given."""
+        """Return the first argument of the command's function."""
         return self.given()
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobFlags(Flags):
-    """Which experiment of which configuration.
+    """Which experiment of which configuration."""
 
-    Args:
-        config: YAML file
-        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
-        experiment: name of the experiment in the configuration
-    """
-
-    experiment: str
+    experiment: parameters.Experiment
 
     def loaded(self) -> Job:
         """Return the job."""
@@ -93,16 +82,9 @@ class JobFlags(Flags):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFlags(JobFlags):
-    """Which run of which experiment.
+    """Which run of which experiment."""
 
-    Args:
-        config: YAML file
-        set: values over those of the file, e.g. experiments.checkerboard.training.steps=100
-        experiment: name of the experiment in the configuration
-        run: name of the run in the experiment
-    """
-
-    run: str
+    run: parameters.Run
 
     def loaded(self) -> Job:
         """Return the job."""

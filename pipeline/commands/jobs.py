@@ -1,7 +1,7 @@
 """What the jobs of a configuration depend on."""
 
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import Output
+from pipeline.stages.parameters import Output
 
 
 def jobs(given: Given, *, output: Output) -> None:

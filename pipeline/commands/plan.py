@@ -1,7 +1,7 @@
 """The scale sheet of a configuration."""
 
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput
 
 
 def plan(
@@ -9,13 +9,13 @@ def plan(
 ) -> None:
     """Print what a configuration asks for: jobs, parameters, FLOPs, GPU-hours, disk.
 
-    Reads the configuration only, and needs neither data nor a GPU.
+    Reads only the configuration. Needs neither data nor a GPU.
 
     Args:
-        gpu: kind of GPU that time limits are compared for
-        utilisation: share of the peak that is reached
-        measure: run a few training steps of each network here, too
-        json: file to write it to, with all digits (default: none)
+        gpu: kind of GPU to compare time limits for
+        utilisation: share of the GPU's peak that is reached
+        measure: also run a few training steps of each network here
+        json: file to write the sheet to, with all digits (default: none)
     """
     from pipeline.inspect.plan.estimate import Estimate
     from pipeline.inspect.plan.finished import finished_trainings

@@ -1,19 +1,20 @@
-"""What a run lacks."""
+"""What a run still needs."""
 
 import sys
 from dataclasses import asdict
 
 from pipeline.commands.given import Given
-from pipeline.stages.declaration import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput
 
 
 def preflight(given: Given, *, cluster: bool = False, output: OptionalOutput = None) -> None:
-    """List all that a run would need and does not have.
+    """List everything that a run needs but does not have.
 
-    Files, space, rights, GPUs and packages; fetches nothing. The workflow does the same before its first job.
+    Checks files, disk space, permissions, GPUs and packages. Fetches nothing. The workflow does the same before its
+    first job.
 
     Args:
-        cluster: jobs run elsewhere: GPUs are not looked for here
+        cluster: jobs run on other machines, so do not look for GPUs here
         output: problems and remarks to write (.json)
     """
     from pipeline.inspect.preflight.check import preflight

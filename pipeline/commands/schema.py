@@ -2,7 +2,7 @@
 
 import sys
 
-from pipeline.stages.declaration import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput
 
 
 def schema(*, output: OptionalOutput = None) -> None:

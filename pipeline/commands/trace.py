@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from pipeline.stages.declaration import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput
 
 
 def trace(artefact: Path, *, json: OptionalOutput = None) -> None:
@@ -12,8 +12,8 @@ def trace(artefact: Path, *, json: OptionalOutput = None) -> None:
     Reads the records beside the files, down to the data, and compares each file with its checksum.
 
     Args:
-        artefact: a file that the workflow has made
-        json: the same to write for programs, with the commands
+        artefact: a file made by the workflow
+        json: file to write the same to for programs, with the commands
     """
     from pipeline.inspect.trace.graph import trace_artefact
     from pipeline.inspect.trace.show import as_json, as_text

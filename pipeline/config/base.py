@@ -1,4 +1,4 @@
-"""What all parts of the configuration are made of: names, strict models, and what a job asks of the machine."""
+"""The building blocks of the configuration: names, strict models, and the resources of a job."""
 
 from typing import Annotated
 
@@ -55,7 +55,7 @@ class TrainingResources(Resources):
 
     @property
     def devices(self) -> int:
-        """How many devices, each with a process of its own, the job computes with."""
+        """The number of devices of the job; each has its own process."""
         return self.nodes * max(1, self.gpus)
 
 
@@ -75,5 +75,5 @@ class Limits(Strict):
 
 
 def _grown(first: int, attempt: int, limit: int) -> int:
-    """Return what an attempt asks for, which is never less than what the first does."""
+    """Return what an attempt asks for: never less than the first."""
     return max(first, min(first * attempt, limit))

@@ -1,7 +1,7 @@
-"""What is chosen by name: which part of the configuration chooses among what, and how a choice is checked.
+"""Choices by name: what each part of the configuration can choose from, and how a choice is checked.
 
-A choice is checked as part of the configuration if the validation's context asks for it: loading every implementation
-takes seconds. A choice within the options of a plugin is always checked: the plugin has been loaded by then.
+A choice in the configuration is checked only if the validation's context asks for it, because loading every
+implementation takes seconds. A choice within the options of a plugin is always checked: the plugin is loaded by then.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -113,7 +113,7 @@ class StepChoice(Choice):
 
 
 def _named(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    """Take a name alone for a choice without options; the problem of a name that is unknown is then the key's own."""
+    """Read a name alone as a choice without options; an unknown name is then reported at the key itself."""
     if not isinstance(value, str):
         return handler(value)
     try:

@@ -1,4 +1,4 @@
-"""Checks of how the parts of an experiment go together, each of which is valid by itself."""
+"""Checks that the parts of an experiment fit together; each part is valid by itself."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,11 @@ from pipeline.config.trial import Tokens, Trials
 from pipeline.errors import did_you_mean
 
 Key = tuple[str, ...]
-METRIC = "frechet_distance"  # of images only; a search goes by it
+METRIC = "frechet_distance"  # for images only; a search minimises it
 
 
 def problems_of_combinations(experiment: Experiment, at: Key, complete: bool = True) -> Iterator[Problem]:
-    """Yield what does not go together in an experiment; if it is not `complete`, invalid runs were left out of it."""
+    """Yield what does not fit together in an experiment; if it is not `complete`, its invalid runs were left out."""
     yield from _blocks(experiment, at)
     yield from _metrics(experiment, at, complete)
     if complete:
@@ -29,7 +29,7 @@ def problems_of_combinations(experiment: Experiment, at: Key, complete: bool = T
 
 
 def _blocks(experiment: Experiment, at: Key) -> Iterator[Problem]:
-    """Yield the blocks that the data set needs and that are missing, and those that it has no use for."""
+    """Yield the blocks that the data set needs but are missing, and those that it cannot use."""
     name, data = experiment.data.name, DATASETS.load(experiment.data.name)
     if data.CRYSTALS and experiment.crystals is None:
         missing = f"required key is missing: the data set {name!r} is one of crystals; {{}} takes the defaults"
@@ -40,14 +40,14 @@ def _blocks(experiment: Experiment, at: Key) -> Iterator[Problem]:
         missing = "required key is missing: the data are codes of images; {} takes the defaults"
         yield Problem((*at, "tokenizer"), None, missing)
     if not data.CODES and experiment.tokenizer is not None:
-        yield Problem((*at, "tokenizer"), None, "the data are no codes of images; remove the key")
+        yield Problem((*at, "tokenizer"), None, "the data are not codes of images; remove the key")
     if experiment.search is not None and METRIC not in experiment.scoring:
-        missing = f"goes by the metric {METRIC}, which `scoring` has not; add it there"
+        missing = f"needs the metric {METRIC}; add it to `scoring`"
         yield Problem((*at, "search"), None, missing)
 
 
 def _metrics(experiment: Experiment, at: Key, complete: bool) -> Iterator[Problem]:
-    """Yield the metrics that are for other data, and judges that are no autoregressive run."""
+    """Yield the metrics for other kinds of data, and judges that are not autoregressive runs."""
     name, data = experiment.data.name, DATASETS.load(experiment.data.name)
     able = [name for name, run in experiment.runs.items() if run.path is None and run.weights is None]
     for metric, values in experiment.scoring.items():
@@ -58,14 +58,14 @@ def _metrics(experiment: Experiment, at: Key, complete: bool) -> Iterator[Proble
             continue
         judge = plugin.run_of(METRICS.options(metric, values))
         if not data.TEXT:
-            yield Problem(here, None, f"the data set {name!r} is not one of text, which a judge could read; remove it")
+            yield Problem(here, None, f"the data set {name!r} is not one of text; a judge reads only text; remove it")
         elif complete and judge is not None and judge not in able:
             reason = f"no autoregressive run (path: null); {did_you_mean(judge, able)}"
             yield Problem((*here, "judge", "run"), judge, reason)
 
 
 def _network(run: Run, experiment: Experiment, at: Key) -> Iterator[Problem]:
-    """Yield a problem if a network for images has none, or one that is not told classes is to be guided by them."""
+    """Yield a problem if a network for images has other data, or if one that is not told classes has guidance."""
     model, data, guidance = MODELS.chosen(run.model), experiment.data.name, run.sampling.guidance
     if model.plugin.takes("grid") and not DATASETS.load(data).IMAGES:
         wrong = f"a network for images, but the data are {data!r}; choose another"
@@ -78,7 +78,7 @@ def _network(run: Run, experiment: Experiment, at: Key) -> Iterator[Problem]:
 
 
 def _named_runs(experiment: Experiment, at: Key) -> Iterator[Problem]:
-    """Yield the runs that a sweep or a search names and that are not there, or have no network or path."""
+    """Yield the runs named by a sweep or a search that do not exist, or lack their own network or a path."""
     able = [name for name, run in experiment.runs.items() if run.weights is None]
     for name in [name for sweep in experiment.sweep for name in sweep.runs or () if name not in able]:
         reason = f"no run with a network of its own; {did_you_mean(name, able)}"

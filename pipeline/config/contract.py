@@ -1,4 +1,4 @@
-"""How a plugin's file is seen: through the names that it must define, and defaults for those that it may leave out."""
+"""A contract with a plugin's file: the names it must define, and defaults for those it may leave out."""
 
 from pathlib import Path
 from types import ModuleType
@@ -15,9 +15,9 @@ C = TypeVar("C", bound="Contract")
 class Contract:
     """A module, seen through the public names of a subclass.
 
-    The module must define the names that are annotated without a value; the annotation says what to write. For any
-    other name, the value here is the default. Subclasses for some modules only have a `mark`: modules that give a true
-    value to the name `mark` are seen through them.
+    The module must define the names that are annotated without a value. The annotation says what to write. For any
+    other name, the value here is the default. A subclass with a `mark` is for some modules only: those that give a true
+    value to the name in `mark`.
     """
 
     _mark = ""
@@ -26,7 +26,7 @@ class Contract:
     FILES: tuple[str, ...] = ()
 
     def files(self, options: Any) -> list[str]:
-        """Return the names in the catalogue of the files to fetch."""
+        """Return the files to fetch, by their names in the catalogue."""
         return list(self.FILES)
 
     def inputs(self, options: Any) -> list[Path]:

@@ -1,6 +1,6 @@
-"""What each kind of plugin has: the contracts of the files in `datasets`, `networks`, `metrics` and the like.
+"""What each kind of plugin defines: the contracts of the files in `datasets`, `networks`, `metrics` and the like.
 
-The options are those of the plugin itself, so their type is not known here, nor are types of the layers above.
+Each plugin has its own options, so their type is not known here. Neither are the types of the layers above.
 """
 
 import inspect
@@ -46,7 +46,7 @@ class DataSetPlugin(Contract):
         return None
 
     def distances(self, options: Any) -> "Tensor | None":
-        """Return the distances between tokens that metric paths go by, [K, K]; None: by their numbers."""
+        """Return the distances between tokens for metric paths, [K, K]; None: the difference of their numbers."""
         return None
 
     def entropy(self, options: Any) -> float | None:
@@ -54,7 +54,7 @@ class DataSetPlugin(Contract):
         return None
 
     def probabilities(self, options: Any) -> "Tensor | None":
-        """Return the probability of every sequence, an axis a token; None: unknown."""
+        """Return the probability of every sequence, one axis per token; None: unknown."""
         return None
 
     def evaluation_sets(self, options: Any) -> int:
@@ -103,7 +103,7 @@ class ImageSetPlugin(Contract):
         return views
 
     def margin(self, options: Any) -> float:
-        """Return how many times larger than networks see them images are kept."""
+        """Return how many times larger images are stored than networks see them."""
         return float(dict(options).get("margin", 1.0))
 
 
@@ -118,7 +118,7 @@ class NetworkPlugin(Contract):
         return bool(dict(options).get("conditional", False))
 
     def is_told_time(self, options: Any) -> bool:
-        """Return whether the network goes by the time."""
+        """Return whether the network is given the time."""
         return bool(dict(options).get("time", True))
 
     def takes(self, keyword: str) -> bool:
@@ -142,13 +142,13 @@ class JudgePlugin(Contract):
         return [] if name is None else [name]
 
     def run_of(self, options: Any) -> str | None:
-        """Return the run of the experiment whose network judges; None: it is no run."""
+        """Return the run of the experiment whose network judges; None: the judge is not a run."""
         run: str | None = dict(options).get("run")
         return run
 
 
 class FeaturesPlugin(Contract):
-    """A network whose features images are compared by."""
+    """A network whose features are used to compare images."""
 
     label: Annotated[Callable[[Any], str], "label(options) -> str: what the tables call the features"]
     load: Annotated[Callable[..., Any], "load(options, *, cache, classifier, device) -> FeatureExtractor"]
@@ -156,7 +156,7 @@ class FeaturesPlugin(Contract):
 
 
 class MetricPlugin(Contract):
-    """A metric; one for crystals may also have `measure`, which needs no more than what is known of the crystals."""
+    """A metric; one for crystals may also have `measure`. It needs only the table of the crystals."""
 
     score: Annotated[Callable[[Any, Any], dict[str, float]], "score(subject, options) -> dict[str, float]"]
     measure: Callable[[Any, Any, int], dict[str, float]] | None = None
@@ -172,7 +172,7 @@ class MetricPlugin(Contract):
 
 
 class JudgedMetricPlugin(MetricPlugin, mark="run_of"):
-    """A metric of text that goes by a judge."""
+    """A metric for text that uses a judge."""
 
     run_of: Annotated[Callable[[Any], str | None], "run_of(options) -> str | None: the run that judges, None: no run"]
 

@@ -1,7 +1,6 @@
-"""From what a configuration says to all of its runs: what they share, further seeds, sweeps and searches.
+"""Expands a configuration to all of its runs: shared values, further seeds, sweeps and searches.
 
-Trees are mappings as they come from YAML. What is malformed in them stays as it is: it is refused when the
-configuration is validated.
+Trees are mappings as they come from YAML. Malformed parts stay as they are. Validation refuses them later.
 """
 
 import re
@@ -17,7 +16,7 @@ SHARED = ("model", "training", "sampling")  # what a run takes from its experime
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` with the values of `over`; mappings are merged, but one of a different `name` replaces the old."""
+    """Return `base` with the values of `over`; mappings are merged, or replaced if their `name` differs."""
     merged = dict(base)
     for key, value in over.items():
         old: Any = merged.get(key)
@@ -28,7 +27,7 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_complete_runs(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the tree with each run's model, training, sampling and seed filled in; what is malformed stays."""
+    """Return the tree with each run's model, training, sampling and seed filled in; malformed parts stay."""
     experiments = raw.get("experiments")
     if not isinstance(experiments, dict):
         return raw
@@ -41,7 +40,7 @@ def _complete(experiment: Any, seed: Any) -> Any:
     if not isinstance(experiment, dict) or not isinstance(experiment.get("runs"), dict):
         return experiment
     shared = {"seed": seed} | {key: experiment[key] for key in SHARED if key in experiment}
-    # A configuration that was written with its runs complete has them already.
+    # A configuration from `write_config` already has these runs.
     given = _seeded(experiment) | _swept(experiment) | _searched(experiment)
     given = experiment["runs"] | {name: run for name, run in given.items() if name not in experiment["runs"]}
     runs = {name: _with_weights(run, given) for name, run in given.items()}
@@ -51,7 +50,7 @@ def _complete(experiment: Any, seed: Any) -> Any:
 
 
 def _seeded(experiment: dict[str, Any]) -> dict[str, Any]:
-    """Return each run with a network of its own once more for each of the experiment's further seeds."""
+    """Return a copy of each run with its own network for each further seed of the experiment."""
     seeds = experiment.get("seeds")
     return {
         f"{name}_seed_{seed}": experiment["runs"][name] | {"seed": seed}
@@ -61,23 +60,23 @@ def _seeded(experiment: dict[str, Any]) -> dict[str, Any]:
 
 
 def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
-    """Return a run for each combination of values of a sweep and each run that it makes a difference to."""
+    """Return a run for each combination of values of a sweep and each run that it changes."""
     sweeps, swept = experiment.get("sweep"), {}
     for sweep in sweeps if isinstance(sweeps, list | tuple) else ():
-        # In the order of the fields: a configuration that was written has them so, and names its runs alike.
+        # In the order of the fields, as `write_config` writes them: the runs then get the same names again.
         grid = (
             {key: sweep[key] for key in Sweep.model_fields if key in sweep and key != "runs"}
             if isinstance(sweep, dict)
             else {}
         )
         if not grid or not all(isinstance(values, list | tuple) for values in grid.values()):
-            continue  # what is malformed is reported where the structure is checked
+            continue  # validation reports what is malformed
         grid = {key: values for key, values in grid.items() if values}
         for name in _with_networks(experiment, sweep.get("runs"), needs_path=bool({"steps", "velocity"} & grid.keys())):
             for values in product(*grid.values()) if grid else ():
                 sampling = dict(zip(grid, values, strict=True))
                 if _has(merge(experiment, experiment["runs"][name]), sampling):
-                    continue  # the run itself is that combination
+                    continue  # the run already has this combination
                 swept["_".join([name, *(f"{key}_{_word(value)}" for key, value in sampling.items())])] = {
                     "weights": name,
                     "sampling": sampling,
@@ -98,7 +97,7 @@ def _searched(experiment: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has(run: Mapping[str, Any], sampling: dict[str, Any]) -> bool:
-    """Return whether a run, merged into its experiment, is sampled with these values, by default or not."""
+    """Return whether a run, merged into its experiment, is already sampled with these values."""
     own = Sampling().model_dump() | (run["sampling"] if isinstance(run.get("sampling"), dict) else {})
     return all(_named(own.get(key)) == _named(value) for key, value in sampling.items())
 
@@ -108,9 +107,9 @@ def _named(value: Any) -> Any:
 
 
 def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> list[str]:
-    """Return the runs of those named (null: of all) that have a network of their own, and a path if need be.
+    """Return those of the named runs (None: of all) that have their own network, and a path if one is needed.
 
-    Those that further seeds have added, which a configuration that was written has among its runs, are left out.
+    Runs added by further seeds are left out. A configuration from `write_config` has them among its runs.
     """
     seeds = experiment.get("seeds")
     endings = tuple(f"_seed_{seed}" for seed in (seeds if isinstance(seeds, list | tuple) else ()))
@@ -126,7 +125,7 @@ def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> 
 
 
 def _word(value: Any) -> str:
-    """Return a value, or the name of a choice and its options, as a part of a run's name."""
+    """Return a value, or the name and options of a choice, as a part of a run's name."""
     if isinstance(value, dict):
         options = [part for key, inner in value.items() if key != "name" for part in (key, _word(inner))]
         return "_".join([str(value.get("name")), *options])
@@ -134,19 +133,19 @@ def _word(value: Any) -> str:
 
 
 def _with_weights(run: Any, runs: dict[str, Any]) -> Any:
-    """Return a run with all that it takes from the run whose weights it uses."""
+    """Return a run with the values that it takes from the run whose weights it uses."""
     trained = runs.get(run["weights"]) if isinstance(run, dict) and isinstance(run.get("weights"), str) else None
     return merge(trained, run) if isinstance(trained, dict) else run
 
 
 def added_runs(raw: dict[str, Any], expanded: dict[str, Any]) -> set[tuple[str, ...]]:
-    """Return the keys of the runs that seeds, sweeps and searches have added to a tree."""
+    """Return the keys of the runs that seeds, sweeps and searches added to a tree."""
     given = dict(_runs(raw))
     return {("experiments", name, "runs", run) for name, runs in _runs(expanded) for run in runs.keys() - given[name]}
 
 
 def problems_of_weights(expanded: dict[str, Any]) -> list[Problem]:
-    """Return the runs of a tree that take their weights from a run that is not there, or has none of its own."""
+    """Return a problem for each run whose `weights` names a run that does not exist or has no weights of its own."""
     problems = []
     for name, runs in _runs(expanded):
         trained = [other for other, run in runs.items() if not run.get("weights")]

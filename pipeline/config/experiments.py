@@ -1,7 +1,7 @@
-"""The configuration: one frozen, typed tree; every key that is unknown, of a wrong type or impossible is an error.
+"""The configuration: one frozen, typed tree. Every unknown key, wrong type and impossible value is an error.
 
-What the parts called "choice" take besides their name is declared where they are implemented (a path, a model, a data
-set, ...). This module imports no torch, so that it loads at once.
+The options of a choice are declared where it is implemented (a path, a model, a data set, ...). This module does not
+import torch, so it loads fast.
 """
 
 import re
@@ -87,7 +87,8 @@ class Experiment(Strict):
     def references(self) -> list[str]:
         """The names of its reference rows.
 
-        Only the atoms of crystals can be shuffled without changing the data; only codes are not the images themselves.
+        `shuffled` is for crystals only: the order of their atoms does not matter. `images` is for codes only: other
+        data sets of images hold the images themselves.
         """
         absent = {"shuffled": self.crystals is None, "images": self.tokenizer is None}
         return [name for name in REFERENCES if not absent.get(name)]

@@ -1,4 +1,4 @@
-"""Folders that a configuration names: the workflow, the shell and the disk must be able to work with them."""
+"""Folders in a configuration: the workflow, the shell and the disk must be able to work with their names."""
 
 import os
 import unicodedata
@@ -12,7 +12,7 @@ from pipeline.config.problems import Problem, refuse
 
 
 def check_folders(folders: Mapping[tuple[str, ...], str]) -> None:
-    """Raise an error that says which folders cannot be used, by their keys, and why."""
+    """Raise an error that lists the keys of all folders that cannot be used, and why."""
     refuse([Problem(key, folder, why) for key, folder in folders.items() for why in _reasons_against(folder)])
 
 

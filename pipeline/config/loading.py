@@ -1,4 +1,4 @@
-"""Loading a configuration: YAML, values from the command line over it, all runs, and a check of everything at once."""
+"""Loads a configuration: reads YAML, applies values from the command line, adds all runs, and checks everything."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,8 +18,8 @@ __all__ = ["load_config", "merge", "parse_setting", "read_yaml", "with_numbers",
 def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True) -> Config:
     """Return the configuration in `path` with `overrides` merged over it; raise a ConfigError that lists all problems.
 
-    Without `choices` the names and options of paths, models, metrics, ... are not checked, which saves importing torch.
-    A file that `write_config` wrote was checked before, and is only read.
+    Without `choices`, the names and options of paths, models, metrics, ... are not checked. This saves importing torch.
+    A file from `write_config` was checked before it was written, and is not checked again.
     """
     overrides = list(overrides)
     if not overrides and (resolved := read_resolved(path)):
@@ -51,7 +51,7 @@ def _problems_of_combinations(config: Config | None, expanded: dict[str, Any]) -
 
 
 def _valid_experiments(expanded: dict[str, Any]) -> Iterator[tuple[str, Experiment, bool]]:
-    """Yield the experiments that are valid without those of their runs that are not, and whether all runs are."""
+    """Yield the experiments that are valid once invalid runs are left out, and whether all runs are valid."""
     experiments = expanded.get("experiments")
     for name, block in experiments.items() if isinstance(experiments, dict) else ():
         runs = block.get("runs") if isinstance(block, dict) else None

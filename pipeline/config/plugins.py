@@ -1,4 +1,4 @@
-"""Files that extend the pipeline: every module of a folder that declares `Options` is found by its file's name.
+"""Files that extend the pipeline: every module in a plugin folder that declares `Options` is found by its file name.
 
 A data set is a file in `pipeline/<modality>/datasets`, a network one in `pipeline/<modality>/networks`, and so on.
 Nothing else has to be edited. `names` only reads the files, so that listing them is fast.
@@ -30,7 +30,7 @@ _DECLARES_OPTIONS = re.compile(r"^class Options\b", re.MULTILINE)
 
 
 class ChoiceError(KinoflowError, ValueError):
-    """A plugin that does not exist, or does not take an option; pydantic reports it where it was chosen."""
+    """A plugin that does not exist or does not accept an option; pydantic reports it at the key that chose it."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Chosen(Generic[C]):
 
     @property
     def files(self) -> list[str]:
-        """The names in the catalogue of the files to fetch."""
+        """The files to fetch, by their names in the catalogue."""
         return list(self.plugin.files(self.options))
 
     @property
@@ -65,7 +65,7 @@ class Chosen(Generic[C]):
 
 @dataclass(frozen=True)
 class Plugins(Generic[C]):
-    """The modules that declare `Options` in the folders of one name, by name, seen through their contract."""
+    """The modules that declare `Options` in all folders called `folder`, by name, seen through their contract."""
 
     noun: str
     folder: str
@@ -77,12 +77,12 @@ class Plugins(Generic[C]):
 
     def module(self, name: str) -> str:
         """Return the dotted name of a plugin's module."""
-        if name not in self:
+        if (found := self._module(name)) is None:
             raise ChoiceError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
-        return self._modules(name)[name]
+        return found
 
     def __contains__(self, name: str) -> bool:
-        return name.isidentifier() and name in self._modules(name)
+        return self._module(name) is not None
 
     def load(self, name: str) -> C:
         """Return a plugin."""
@@ -99,6 +99,9 @@ class Plugins(Generic[C]):
         if problems:
             raise ChoiceError("; ".join(map(str, problems)))
         return Chosen(choice.name, plugin, options, self.module(choice.name))
+
+    def _module(self, name: str) -> str | None:
+        return self._modules(name).get(name) if name.isidentifier() else None
 
     def _modules(self, pattern: str = "*") -> dict[str, str]:
         return {

@@ -41,7 +41,7 @@ _NUMBER_OR_LIST = re.compile(r"float|json-or-python\[.*")  # what pydantic adds 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: at which key, with which value, and how to mend it."""
+    """One error: its key, its value, and how to fix it."""
 
     key: tuple[str, ...]
     value: Any
@@ -64,7 +64,7 @@ class ConfigError(KinoflowError):
 def problems_of(
     model: type[M], raw: Any, at: tuple[str, ...] = (), context: Mapping[str, Any] | None = None
 ) -> tuple[M | None, list[Problem]]:
-    """Return `raw` as a `model`, or None and what is wrong with it; keys are named from `at` on."""
+    """Return `raw` as a `model`, or None and what is wrong with it; the keys of problems begin with `at`."""
     try:
         # By way of JSON, where a list is a tuple and nothing else is converted.
         return model.model_validate_json(json.dumps(raw, default=str), context=context), []
@@ -74,7 +74,7 @@ def problems_of(
 
 
 def refuse(problems: Sequence[Problem]) -> None:
-    """Raise an error with problems that a validator has found, if there are any; pydantic adds where they are."""
+    """Raise an error with the problems that a validator found, if any; pydantic adds where they are."""
     if problems:
         lines = [
             InitErrorDetails(
@@ -88,13 +88,13 @@ def refuse(problems: Sequence[Problem]) -> None:
 
 
 def refused_in(error: ValidationError) -> list[Problem]:
-    """Return the problems that validators have found, as they were before pydantic added where they are."""
+    """Return the problems that validators found, as they were before pydantic added where they are."""
     found = [details for details in error.errors(include_url=False) if details["type"] == "found"]
     return [Problem(tuple(map(str, one["loc"])), one["input"], one["ctx"]["message"]) for one in found]
 
 
 def without_repetitions(problems: Sequence[Problem], added: Set[tuple[str, ...]] = frozenset()) -> list[Problem]:
-    """Return the problems without those that runs repeat: runs of their experiment, `added` ones of any other run."""
+    """Return each problem once: leave out what runs repeat of their experiment, and `added` runs of any other run."""
     known = set(map(str, problems))
     kept = [problem for problem in problems if str(_of_the_experiment(problem)) not in known]
     told = {_of_any_run(problem) for problem in kept if problem.key[:4] not in added}

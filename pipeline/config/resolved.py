@@ -1,7 +1,7 @@
-"""The configuration as jobs read it: with all of its runs and values, in a file that carries a checksum of itself.
+"""The configuration as jobs read it: with all runs and values, in a file that holds its own checksum.
 
-A file whose checksum is right was checked before it was written, and is only read. One that was edited is a
-configuration like any other.
+The configuration was checked before the file was written. If the checksum is right, it is not checked again. An edited
+file is treated like any other configuration.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  
 
 
 def write_config(path: Path, config: Config) -> None:
-    """Write a configuration with all its values; a file that holds them already is left alone."""
+    """Write a configuration with all its values; a file that already holds them is left alone."""
     text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
     text = _MARK.format(_checksum(text)) + text
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -29,7 +29,7 @@ def write_config(path: Path, config: Config) -> None:
 
 
 def read_resolved(path: Path) -> Config | None:
-    """Return the configuration in a file that is as it was written; None if the file is another one, or was edited."""
+    """Return the configuration if `write_config` wrote the file and nobody edited it; None otherwise."""
     try:
         mark, _, text = path.read_text(encoding="utf-8").partition("\n")
     except (OSError, UnicodeDecodeError):

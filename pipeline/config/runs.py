@@ -1,4 +1,4 @@
-"""The parts of the configuration of one run: how a network is trained, and how samples are drawn with it."""
+"""The configuration of one run: how a network is trained, and how it draws samples."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""The JSON schema of the configuration, from the models and the implementations that can be chosen in them."""
+"""The JSON schema of the configuration, made from its models and from everything that can be chosen by name."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ def config_schema() -> dict[str, Any]:
             source, partial = choice.source(), choice is ModelChoice
             chosen[choice] = [_alternative(source, name, partial) for name in source.names()]
     for options in [*metrics.values(), *(option for alternatives in chosen.values() for option in alternatives)]:
-        definitions |= options.pop("$defs", {})  # references are to the whole schema's
+        definitions |= options.pop("$defs", {})  # references point into the whole schema
     for choice, alternatives in chosen.items():
         if choice not in (DataChoice, ModelChoice, PathChoice):  # `loss: cross_entropy` will do
             alternatives.append({"enum": choice.source().names()})

@@ -26,7 +26,7 @@ def source_of(name: str) -> Source:
 
 
 def plugins_of(name: str) -> Plugins[Any]:
-    """Return a source that is made of files."""
+    """Return a source of plugin files, by its full name."""
     source = source_of(name)
     assert isinstance(source, Plugins), f"{name} is a registry"
     return source
@@ -40,7 +40,7 @@ def problems_of_choice(source: Source, name: str, options: dict[str, Any]) -> li
 
 
 def problems_of_metrics(scoring: dict[str, dict[str, Any]]) -> list[Problem]:
-    """Return what is wrong with metrics, each of which is chosen by its key."""
+    """Return what is wrong with the metrics; each is chosen by its key."""
     problems = []
     for metric, options in scoring.items():
         if "name" in options:

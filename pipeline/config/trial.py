@@ -1,4 +1,4 @@
-"""A trial of what a run combines, on a few tokens, to find a loss, velocity or step that its path does not have."""
+"""Trials of a run on a few tokens, to find a loss, velocity or step that does not work on its path."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,33 +22,33 @@ _LARGE = 2048  # tokens; a trial with a larger vocabulary would take too long
 
 @dataclass(frozen=True)
 class Tokens:
-    """A vocabulary, and what its data set tells paths about it."""
+    """A vocabulary, and what paths learn about it from the data set."""
 
     vocabulary: Vocabulary
     known: dict[str, torch.Tensor]
 
     @classmethod
     def of(cls, choice: DataChoice) -> Self:
-        """Return the tokens of a data set, or four and a mask if it has many."""
+        """Return the tokens of a data set, or four tokens and a mask if it has many."""
         data = DATASETS.chosen(choice)
         vocabulary, known = data.plugin.vocabulary(data.options), dict[str, torch.Tensor]()
         if vocabulary.size > _LARGE and vocabulary.kinds == 1:
             vocabulary = Vocabulary.single(4, specials=1)
         elif (distances := data.plugin.distances(data.options)) is not None:
             known["distances"] = distances
-        # As data have them: some tokens are as frequent as others, and several are the rarest.
+        # As in real data: some tokens are equally frequent, and several share the lowest count.
         return cls(vocabulary, known | {"counts": torch.arange(vocabulary.size) // 2})
 
 
 class Trials:
-    """Trials of runs on the same tokens; those that differ in nothing that is tried are made once."""
+    """Trials of runs on the same tokens; runs that do not differ in what is tried share one trial."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         self._made: dict[str, list[Problem]] = {}
 
     def problems(self, run: Run) -> list[Problem]:
-        """Return what is wrong with a run; keys are named from the run on."""
+        """Return what is wrong with a run; keys are relative to the run."""
         tried = run.model_dump_json(
             include={"path": True, "loss": True, "model": True, "sampling": {"velocity", "step"}}
         )
@@ -58,7 +58,7 @@ class Trials:
 
 
 def _order(run: Run) -> list[Problem]:
-    """Return a problem if a run without a path has no autoregressive network, or one with a path has one."""
+    """Return a problem unless exactly the runs without a path have an autoregressive network."""
     autoregressive = MODELS.load(run.model.name).AUTOREGRESSIVE
     if autoregressive == (run.path is None):
         return []
@@ -77,13 +77,13 @@ class _Trial:
         self._path: Path
 
     def problems(self) -> list[Problem]:
-        """Return what is wrong with the path or, if nothing is, with what is to work on it."""
+        """Return what is wrong with the path or, if nothing is, with the time, loss and sampling on it."""
         if broken := self._try("path", self._build_path):
             return broken
         return [*self._time(), *self._try("loss", self._compute_loss), *self._try("sampling", self._draw)]
 
     def _time(self) -> list[Problem]:
-        """Return a problem if the network is not told the time, but the path needs it."""
+        """Return a problem if the path needs the time but the network is not given it."""
         model = MODELS.chosen(self._run.model)
         if model.plugin.AUTOREGRESSIVE or model.plugin.is_told_time(model.options) or not self._path.needs_time:
             return []

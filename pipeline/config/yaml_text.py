@@ -1,4 +1,4 @@
-"""YAML as configurations are written in it: no key twice, plain values only, and 1e-3 is a number."""
+"""The YAML of configurations: no duplicate keys, plain values only, and 1e-3 is a number."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file; a key that is given twice is an error."""
+    """Return the mapping in a YAML file; a duplicate key is an error."""
     if not path.is_file():
         near = ", ".join(sorted(str(file) for file in path.parent.glob("*.yaml"))) or "no .yaml file in its folder"
         raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}")])
@@ -42,7 +42,7 @@ def parse_setting(text: str) -> dict[str, Any]:
 
 
 def with_types(value: Any) -> Any:
-    """Return the tree with texts such as "5" and "true" as YAML reads them; Snakemake's --config leaves them texts."""
+    """Return the tree with strings such as "5" and "true" read as YAML; Snakemake's --config leaves them as strings."""
     if isinstance(value, Mapping):
         return {key: with_types(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -51,7 +51,7 @@ def with_types(value: Any) -> Any:
 
 
 def with_numbers(value: Any) -> Any:
-    """Return the tree with texts such as 1e-3 as numbers, which YAML 1.1 reads as text unless there is a point."""
+    """Return the tree with strings such as 1e-3 as numbers; YAML 1.1 reads 1e-3 as a string because it has no point."""
     if isinstance(value, Mapping):
         return {str(key): with_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -60,7 +60,7 @@ def with_numbers(value: Any) -> Any:
 
 
 class _UniqueKeySafeLoader(yaml.SafeLoader):
-    """YAML's safe loader, plain values only, which also refuses a key that is given twice."""
+    """YAML's safe loader (plain values only) that also refuses duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()

@@ -1,1 +1,1 @@
-"""Crystals: tokens and structures, files of them, relaxation, the convex hull, and what is known of each structure."""
+"""Crystals: tokens, structures and their files, relaxation, the convex hull, and what is known about each structure."""

@@ -1,4 +1,4 @@
-"""The stage that puts together what is known of each structure: validity, energies, stability, whether it is new."""
+"""The stage that puts together what is known about each structure: validity, energies, stability, novelty."""
 
 import math
 from collections.abc import Sequence
@@ -56,10 +56,10 @@ def assess_rows(
 ) -> pd.DataFrame:
     """Return the columns of :data:`COLUMNS`, but no stability without a hull, and no novelty without a training set.
 
-    Uniqueness and novelty are those of the relaxed structure if its relaxation converged, else of the generated one. A
-    structure that is not valid, or that could not be matched in time, is neither, and takes nothing away from others
-    like it. S.U.N. are the first of each kind of the stable and novel structures: one that is unique among these, even
-    if something unstable before it is like it.
+    Uniqueness and novelty are those of the relaxed structure if its relaxation converged, otherwise of the generated
+    one. A structure that is invalid, or that could not be matched in time, is neither unique nor novel, and others like
+    it may still be. S.U.N. structures are the first of each kind among the stable and novel ones, even if an unstable
+    structure before them is like them.
     """
     for name, frame in (("structures", described), ("relaxed structures", relaxed)):
         if (twice := frame["id"].duplicated()).any():
@@ -85,13 +85,13 @@ def assess_rows(
 
 
 def write_csv(path: Path, frame: pd.DataFrame) -> None:
-    """Write a frame of scalars for reading."""
+    """Write a frame of scalars, for people to read."""
     with replacing(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.6g")
 
 
 def _energies(row: Row, attempt: Row | None, hull: Hull | None) -> dict[str, Any]:
-    """Return what relaxation and hull say of a structure; what they do not say is NaN."""
+    """Return a structure's energies and stability from its relaxation and the hull; unknown energies are NaN."""
     values: dict[str, Any] = {
         "relaxed": attempt is not None,
         "converged": attempt is not None and bool(attempt["converged"]),

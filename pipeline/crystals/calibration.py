@@ -1,4 +1,4 @@
-"""How far CHGNet and the hull can be trusted: both against known energies of test structures."""
+"""How far CHGNet and the hull can be trusted: both are compared with known energies of test structures."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -51,10 +51,10 @@ def write_calibration(
     numbers: Path,
     load: Callable[[], Any] = load_chgnet,
 ) -> None:
-    """Write a table with a row a comparison, over structures drawn from the test split of a data set.
+    """Write a table with one row per comparison, over structures drawn from the test split of a data set.
 
-    A data set that knows its energies is compared with those. One that does not is compared with the published
-    formation energy of the ground state of the same formula. `load` is what each worker gets its calculator from.
+    If the data set has energies, the comparison is with those. Otherwise it is with the published formation energy of
+    the ground state of the same formula. Each worker gets its calculator from `load`.
     """
     known = Hull.load(hull)
     drawn = draw_test_rows(rows, chosen.calibration, seed)
@@ -82,7 +82,7 @@ def draw_test_rows(rows: Path, count: int, seed: int) -> list[Row]:
 
 
 def formation_energies(rows: Sequence[Row], *, workers: int, seconds: float, load: Callable[[], Any]) -> Floats:
-    """Return the formation energies in eV/atom that a calculator gives the crystals as they are; NaN where it fails."""
+    """Return the formation energies of unrelaxed crystals by a calculator, in eV/atom; NaN where it fails."""
     crystals = [crystal_of(row) for row in rows]
     options: dict[str, Any] = {"workers": workers, "seconds": seconds, "label": "calibrating", "initialise": load}
     energies = np.full(len(rows), math.nan)
@@ -93,10 +93,10 @@ def formation_energies(rows: Sequence[Row], *, workers: int, seconds: float, loa
 
 
 def compare_hulls(hull: Hull, rows: Sequence[Row], formed: Floats, seed: int) -> Iterable[Row]:
-    """Yield a comparison of energies above hulls with the data set's own, all of the data set's formation energies.
+    """Yield comparisons of energies above hulls with the data set's own, all for the data set's formation energies.
 
     A row's own point is part of the hull, and gives back what it was made from. So there is also a comparison with the
-    published energies alone, and one in which no row counts at its own composition.
+    published energies alone, and one that leaves out the data set's points at a row's own composition.
     """
     against = "energies above the hull of the data set (Materials Project)"
     theirs = np.array([row["energy_above_hull"] for row in rows], dtype=float)
@@ -134,7 +134,7 @@ def compare(name: str, against: str, values: Floats, references: Floats, seed: i
 
 
 def agreement(ours: Floats, theirs: Floats) -> Row:
-    """Return for which share of the structures both say that they are on the hull, or near it, or both say not."""
+    """Return the shares of structures for which both agree on whether they are on the hull, and near it."""
     both = np.isfinite(ours) & np.isfinite(theirs)
     if not both.any():
         return {}

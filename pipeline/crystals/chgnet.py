@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.crystals.crystal import Crystal
 
-if TYPE_CHECKING:  # importing torch and ase takes seconds, which most commands need not wait for
+if TYPE_CHECKING:  # importing torch and ase takes seconds, and most commands do not need them
     from ase import Atoms
     from ase.calculators.calculator import Calculator
 
 
 def load_chgnet() -> Calculator:
-    """Return CHGNet on the CPU, which there gives the same figures every time."""
+    """Return CHGNet on the CPU, where it gives the same numbers every time."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         from chgnet.model.dynamics import CHGNetCalculator
@@ -27,12 +27,12 @@ def load_chgnet() -> Calculator:
         model = CHGNet.load(use_device="cpu", verbose=False)
         calculator: Any = CHGNetCalculator(model, use_device="cpu", on_isolated_atoms="error")
     for remark in ("No Pauling electronegativity", "Converting a tensor with requires_grad"):
-        warnings.filterwarnings("ignore", message=remark)  # or every worker would say it
+        warnings.filterwarnings("ignore", message=remark)  # or every worker would print it
     return calculator
 
 
 def atoms_of(crystal: Crystal, calculator: Calculator) -> Atoms:
-    """Return a crystal as atoms of ase with a calculator; a cell that cannot exist is a ValueError."""
+    """Return a crystal as ase atoms with a calculator; raise a ValueError if its cell cannot exist."""
     from ase import Atoms
 
     matrix = crystal.structure().lattice.matrix
@@ -40,5 +40,5 @@ def atoms_of(crystal: Crystal, calculator: Calculator) -> Atoms:
 
 
 def static_energy(calculator: Calculator, crystal: Crystal) -> float:
-    """Return the energy of a crystal as it is, in eV/atom."""
+    """Return the energy of a crystal without relaxation, in eV/atom."""
     return float(atoms_of(crystal, calculator).get_potential_energy()) / len(crystal.numbers)

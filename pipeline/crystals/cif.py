@@ -1,9 +1,9 @@
 """Crystals in the text of CIF files.
 
-Plain files in P 1, as pymatgen writes them and benchmark data have them, are read directly, some thirty times faster;
-everything else goes through pymatgen. Both give the same crystals, up to the order of the atoms: coordinates within
-1e-4 of 1/3 and 2/3 become those, and atoms are put into the cell. Deuterium and tritium are read as hydrogen: their
-chemistry is the same, and so are their energies in density-functional theory.
+Plain files in P 1, as in benchmark data and as pymatgen writes them, are read directly, about thirty times faster.
+Everything else goes through pymatgen. Both give the same crystals, up to the order of the atoms: coordinates within
+1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell. Deuterium and tritium are read as hydrogen:
+their chemistry is the same, and so are their energies in density-functional theory.
 """
 
 import re
@@ -34,18 +34,18 @@ _PLAIN = re.compile(
 _CELL_ITEM = re.compile(rf"^\s*_cell_(length_[abc]|angle_(?:alpha|beta|gamma))\s+({_NUMBER})", re.MULTILINE)
 _THIRDS = (1 / 3, 2 / 3)
 _TOLERANCE = 1e-4
-_ONE_SITE = 1e-3  # atoms this close may be one site to pymatgen, which has to decide
+_ONE_SITE = 1e-3  # atoms this close may be one site: pymatgen has to decide
 
 
 def crystals_in_cif(text: str, id: str) -> list[Crystal | str]:
-    """Return what a CIF file holds, for each of its structures a crystal or the reason why it cannot be used."""
+    """Return the structures of a CIF file, each as a crystal or as the reason why it cannot be used."""
     text = text.replace("\r\n", "\n")
     plain = _plain_crystal(text if text.endswith("\n") else f"{text}\n", id)
     return [plain] if plain is not None else _crystals_by_pymatgen(text, id)
 
 
 def crystal_of_structure(structure: "Structure", id: str) -> Crystal | str:
-    """Return the crystal of a structure of pymatgen, or the reason why it cannot be used."""
+    """Return the crystal of a pymatgen structure, or the reason why it cannot be used."""
     from pymatgen.core import DummySpecies
 
     if not structure.is_ordered:
@@ -92,7 +92,7 @@ def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
                 structures = CifParser.from_str(block, check_cif=False).parse_structures(
                     primitive=False, on_error="raise"
                 )
-        # The parser meets whatever users have with whatever Python raises; the reason is reported with the row.
+        # Users have all kinds of files, and the parser may raise anything. The row reports the reason.
         except Exception as error:
             results.append(f"does not parse: {_first_line(error)}")
         else:
@@ -101,13 +101,13 @@ def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Return the data blocks with atoms; each is parsed for itself, so that a bad one does not take others along."""
+    """Return the data blocks with atoms; each is parsed on its own, so that a bad one does not spoil the others."""
     blocks = [f"data_{block}" for block in re.split(r"^\s*data_", f"\n{text}", flags=re.MULTILINE)[1:]]
     return [block for block in blocks if "_atom_site_" in block]
 
 
 def _fault_of_cell(block: str) -> str:
-    """Return what is wrong with the cell of a block, if its six numbers are there: pymatgen makes a cell of any six."""
+    """Return what is wrong with the cell of a block, if it has all six numbers: pymatgen accepts any six."""
     found = {name: float(value) for name, value in _CELL_ITEM.findall(block)}
     values = np.array([found[name] for name in sorted(found, key=lambda name: not name.startswith("length"))])
     return fault_of_cell(values[:3], values[3:]) if len(values) == 6 else ""

@@ -1,7 +1,7 @@
-"""Templates for generation with parts given: a composition, a lattice, sites, and the rest is filled in.
+"""Templates for generation with some parts given, such as a composition, a lattice or sites.
 
-A template fixes tokens at some positions of a crystal and says which kind every position has; a sampler keeps the fixed
-ones (:class:`pipeline.flow.sampler.Clamp`). The number of atoms is always given.
+A template fixes tokens at some positions of a crystal, and says which kind every position has. A sampler keeps the
+fixed tokens (:class:`pipeline.flow.sampler.Clamp`). The number of atoms is always given.
 """
 
 from collections.abc import Collection, Sequence
@@ -33,7 +33,7 @@ PARTS = {"composition": (ELEMENT,), "lattice": (LENGTH, ANGLE), "sites": (FRACTI
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """Tokens [D] that are given where `fixed` bool[D] says so and masks elsewhere, and the `kinds` [D] of positions."""
+    """Tokens [D], given where `fixed` bool[D] is true and masks elsewhere, and the `kinds` [D] of positions."""
 
     label: str
     tokens: Tensor
@@ -44,10 +44,10 @@ class Template:
 def from_formula(
     formula: str, *, atoms: int | None = None, formula_units: int | None = None, max_atoms: int = 20
 ) -> list[Template]:
-    """Return templates that fix the elements: so many units of the formula as it is written, or all that fit.
+    """Return templates that fix the elements: one multiple of the formula as it is written, or all that fit.
 
-    Give the number of `atoms` or of `formula_units` for one template; without either there is one for each multiple of
-    the formula that has at most `max_atoms` atoms.
+    Give the number of `atoms` or of `formula_units` for one template. Without either, there is one template for each
+    multiple of the formula with at most `max_atoms` atoms.
     """
     unit = _elements_of(formula)
     if atoms is not None and formula_units is not None:
@@ -81,7 +81,7 @@ def from_structure(
 
 
 def batch(templates: Sequence[Template], count: int, *, noised: bool = False) -> tuple[Tensor, Clamp]:
-    """Return the kinds [count, D] and the clamp of `count` samples, spread evenly over the templates in their order."""
+    """Return the kinds [count, D] and the clamp for `count` samples, spread evenly over the templates in order."""
     if not templates or count < 1:
         raise KinoflowError(f"templates: {len(templates)} for {count} samples; give one or more of both")
     lengths = {len(template.tokens) for template in templates}

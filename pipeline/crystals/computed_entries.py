@@ -24,7 +24,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class ComputedEntries:
-    """The compounds of a file with their formation energies, the elements that it has, and what was read."""
+    """The compounds of a file with their formation energies, its elements, and a description of what was read."""
 
     compounds: list[Phase]
     elements: list[int]
@@ -34,9 +34,9 @@ class ComputedEntries:
 def read_computed_entries(path: Path) -> ComputedEntries:
     """Read entries of pymatgen from a JSON file (.json or .json.gz), and return their formation energies.
 
-    They are relative to the lowest entry of each element, which the file must have. Entries that say how they were
-    computed get the Materials Project's corrections of 2020, and are left out if these forbid to mix them with others;
-    the other entries are taken as they are.
+    These are relative to the lowest entry of each element, so the file must have one of each. Entries that say how they
+    were computed get the Materials Project's corrections of 2020, and are left out if the scheme finds that they cannot
+    be mixed with others. All other entries are taken as they are.
     """
     phases, corrected, incompatible = [], 0, 0
     for number, record in enumerate(_records(path)):

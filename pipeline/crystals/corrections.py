@@ -1,4 +1,4 @@
-"""The Materials Project's corrections of PBE and PBE+U energies, without which the two do not mix."""
+"""The Materials Project's corrections of PBE and PBE+U energies; without them, the two cannot be mixed."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING
 
 from pipeline.crystals.energies import elemental_energies, symbols_of
 
-if TYPE_CHECKING:  # importing pymatgen takes a second, which most commands need not wait for
+if TYPE_CHECKING:  # importing pymatgen takes a second, and most commands do not need it
     from pymatgen.analysis.compatibility import MaterialsProject2020Compatibility
     from pymatgen.core import Composition
     from pymatgen.entries.computed_entries import ComputedEntry
 
 ANIONS = ("Br", "I", "Se", "Si", "Sb", "Te", "H", "N", "F", "Cl")  # corrected in 2020 where they are anions
-MOST_SITES = 20  # of a formula whose oxidation states are guessed, as in the scheme of 2020
+MOST_SITES = 20  # in a formula whose oxidation states are guessed, as in the scheme of 2020
 
 
 def corrected_energy(entry: ComputedEntry) -> tuple[float, str]:
     """Return an entry's energy in eV/atom with the corrections of 2020, or NaN and the reason why it has none.
 
-    Corrections that the entry has already are replaced. It needs the `run_type` and `hubbards` of its calculation in
-    its parameters; potentials are compared with those of the Materials Project if it names them.
+    Existing corrections of the entry are replaced. Its parameters must have the `run_type` and `hubbards` of its
+    calculation. If they name potentials, these are compared with those of the Materials Project.
     """
     from pymatgen.analysis.compatibility import CompatibilityError
 
     names_potentials = any(entry.parameters.get(key) for key in ("potcar_symbols", "potcar_spec"))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # oxidation states that cannot be guessed: the scheme then has a rule
+        warnings.simplefilter("ignore")  # about oxidation states that cannot be guessed; the scheme has a rule
         try:
             processed = _scheme(names_potentials).process_entry(entry, inplace=False, clean=True, on_error="raise")
         except CompatibilityError as error:
             return math.nan, f"incompatible: {_cause(entry, str(error))}"
-    assert processed is not None  # with on_error="raise" there is no other way to say no
+    assert processed is not None  # with on_error="raise", a refusal is an exception
     return float(processed.energy_per_atom), ""
 
 
@@ -43,23 +43,23 @@ def _cause(entry: ComputedEntry, message: str) -> str:
     """Return why an entry cannot be mixed with others, in the same words every time."""
     if entry.parameters.get("run_type") not in ("GGA", "GGA+U"):
         return f"computed with {entry.parameters.get('run_type')}, not with GGA or GGA+U"
-    if "POTCAR" in message:  # which names them in any order
+    if "POTCAR" in message:  # the message names them in any order
         return "not the potentials of the Materials Project"
     return message.splitlines()[0].partition(" for {")[0]
 
 
 def change_of_2020(composition: Composition) -> float:
-    """Return by how much the corrections of 2020 change a formation energy in eV/atom that has those of 2011.
+    """Return how much a formation energy changes from the corrections of 2011 to those of 2020, in eV/atom.
 
-    Those of 2011 correct oxides, sulfides and PBE+U, and the elements H, N, F and Cl; those of 2020 correct all anions
-    and PBE+U, and no element. Peroxides and superoxides, on which the two agree to 0.02 eV per O, are taken as oxides.
-    On the 13,883 formulas that MP-20 (part) has too, this brings the mean absolute difference between the published
-    formation energies and those of MP-20 from 0.045 to 0.010 eV/atom.
+    Those of 2011 correct oxides, sulfides and PBE+U, and the elements H, N, F and Cl. Those of 2020 correct all anions
+    and PBE+U, and no element. Peroxides and superoxides are taken as oxides; the two schemes agree on them to 0.02 eV
+    per O. For the 13,883 formulas that MP-20 (part) also has, this reduces the mean absolute difference between the
+    published formation energies and those of MP-20 from 0.045 to 0.010 eV/atom.
     """
     old, new = _figures()
     counts = {element.symbol: float(amount) for element, amount in composition.items()}
     most = max(composition.elements, key=lambda element: element.X).symbol
-    change = sum(count * old.elements.get(symbol, 0.0) for symbol, count in counts.items())  # no longer taken off
+    change = sum(count * old.elements.get(symbol, 0.0) for symbol, count in counts.items())  # no longer subtracted
     for symbol in ("O", "S"):
         change += counts.get(symbol, 0.0) * (new.anions[symbol] - old.anions[symbol])
     for symbol, correction in new.hubbards.get(most, {}).items():
@@ -74,7 +74,7 @@ def change_of_2020(composition: Composition) -> float:
 
 @dataclass(frozen=True)
 class Figures:
-    """Corrections in eV per atom: of pure elements, of anions, and of metals (by anion) computed with a Hubbard U."""
+    """Corrections in eV per atom: for pure elements, for anions, and (by anion) for metals with a Hubbard U."""
 
     elements: Mapping[str, float]
     anions: Mapping[str, float]

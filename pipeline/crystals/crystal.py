@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # importing pymatgen takes a second, which most commands need not wait for
+if TYPE_CHECKING:  # importing pymatgen takes a second, and most commands do not need it
     from pymatgen.core import Structure
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-FLAT = 1e-4  # degrees; angles that are this close to those of a flat cell are such, up to rounding
+FLAT = 1e-4  # degrees; angles this close to those of a flat cell count as flat, because of rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Crystal:
         )
 
     def structure(self) -> Structure:
-        """Return the structure; a cell that cannot exist (angles that do not close) is a ValueError."""
+        """Return the structure; raise a ValueError if the cell cannot exist (angles that do not close)."""
         from pymatgen.core import Lattice, Structure
 
         if fault := fault_of_cell(self.lengths, self.angles):
@@ -59,7 +59,7 @@ def fault_of_cell(lengths: Floats, angles: Floats) -> str:
 
     Its volume is abc sqrt(1 + 2 cos A cos B cos C - cos^2 A - cos^2 B - cos^2 C). The radicand is 4 sin s sin(s - A)
     sin(s - B) sin(s - C), where s is half the sum: it is positive if and only if the angles add up to less than 360 and
-    each is less than the sum of the other two. That is asked here, because it does not suffer from rounding.
+    each is less than the sum of the other two. This is what we check, because it does not suffer from rounding.
     """
     with np.errstate(all="ignore"):
         volume = np.prod(lengths)

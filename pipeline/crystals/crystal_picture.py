@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 AZIMUTH, ELEVATION = 20.0, 14.0  # degrees
 RADIUS = 0.5  # of an atom, in covalent radii
-ON_A_FACE = 0.015  # an atom this close to a face of the cell, as a share of its side, is drawn on the opposite one, too
-PIECES = 24  # of an edge, so that atoms can hide some of it
-SHADES = 9  # discs of one atom
+ON_A_FACE = 0.015  # an atom this close to a face, as a share of the cell's side, is drawn on the opposite face, too
+PIECES = 24  # per edge, so that atoms can hide some of it
+SHADES = 9  # discs per atom
 FOG = 0.35  # how much of their colour the farthest atoms lose
 EDGE = np.array([0.35, 0.35, 0.35])
 PER_LINE = 6  # elements below a picture
-ELEMENT_WIDTH, LINE_WIDTH = 0.19, 1.2  # of one of them at most, and of a line, as shares of the picture's width
+ELEMENT_WIDTH, LINE_WIDTH = 0.19, 1.2  # of one element at most, and of a line, as shares of the picture's width
 
 
 def draw_crystal(axes: Axes, crystal: Crystal) -> None:
-    """Draw the crystal, as large as fits, and which element has which colour; colours are Jmol's."""
+    """Draw the crystal, as large as fits, and a legend of its elements; colours are Jmol's."""
     from ase.data import covalent_radii
     from ase.data.colors import jmol_colors
     from matplotlib.collections import PatchCollection
@@ -58,7 +58,7 @@ def draw_crystal(axes: Axes, crystal: Crystal) -> None:
 
 
 def _with_images(crystal: Crystal) -> tuple[np.ndarray, Floats]:
-    """Return the atoms in the cell, and of those on its faces the images on the opposite faces, as is the custom."""
+    """Return the atoms in the cell, with images on the opposite face for those on a face, as is customary."""
     numbers, fractions = crystal.numbers, crystal.fractions % 1.0
     for axis, step in product(range(3), (1.0, -1.0)):
         place = fractions[:, axis]
@@ -77,7 +77,7 @@ def _view() -> Floats:
 
 
 def _atom(place: Floats, radius: float, colour: Floats, fog: float) -> list[Patch]:
-    """Return discs from a dark rim to a highlight at the upper left, which read as a ball."""
+    """Return discs from a dark rim to a highlight at the upper left; together they look like a ball."""
     from matplotlib.patches import Circle
 
     discs: list[Patch] = []
@@ -94,7 +94,7 @@ def _atom(place: Floats, radius: float, colour: Floats, fog: float) -> list[Patc
 
 
 def _pieces(corners: Floats, atoms: Floats, radii: Floats) -> list[tuple[Floats, Floats]]:
-    """Return the pieces of the cell's edges that are outside of all atoms: the middle, and both ends, of each."""
+    """Return the pieces of the cell's edges outside all atoms: the middle and both ends of each."""
     pieces = []
     for first, second in product(range(8), repeat=2):
         if first < second and bin(first ^ second).count("1") == 1:
@@ -117,7 +117,7 @@ def _fogged(colour: Floats, fog: float) -> tuple[float, ...]:
 
 
 def _legend(axes: Axes, elements: list[int], colours: Floats) -> None:
-    """Write the elements, each beside a disc of its colour, below the picture: in one line, or two if they are many."""
+    """Write the elements below the picture, each beside a disc of its colour; in two lines if there are many."""
     rows = 1 if len(elements) <= PER_LINE else 2
     length = -(-len(elements) // rows)
     size = 6.5 if length <= PER_LINE else 5.0

@@ -1,8 +1,9 @@
 """What data sets of crystals share: options, splits, Niggli cells, rows with reasons, and tokens.
 
 A data set of crystals is a file in `pipeline/crystals/datasets` with `CRYSTALS = True`, `Options` and
-`read(options, seed, cache)`, the rows of all its structures; the rest it takes from here. Rows are a crystal frame with
-`split`, `formation_energy`, `energy_above_hull` (eV/atom, NaN: unknown) and `niggli`: whether the cell is reduced.
+`read(options, seed, cache)`, which returns the rows of all its structures; the rest comes from here. Rows are a crystal
+frame with `split`, `formation_energy`, `energy_above_hull` (eV/atom, NaN: unknown) and `niggli`: whether the cell is
+reduced.
 """
 
 import warnings
@@ -60,17 +61,17 @@ def vocabulary(options: CrystalOptions) -> Vocabulary:
 
 
 def distances(options: CrystalOptions) -> Tensor:
-    """Return the distances between tokens that metric paths go by."""
+    """Return the distances between tokens, for metric paths."""
     return crystal_tokens.base_distances()
 
 
 def shuffle(tokens: Tensor, generator: torch.Generator) -> Tensor:
-    """Return tokens [N, D] with the atoms of each crystal in another order: the same crystals."""
+    """Return tokens [N, D] with the atoms of each crystal in another order; the crystals are the same."""
     return crystal_tokens.shuffle_atoms(tokens, generator)
 
 
 def read_splits(files: Mapping[str, Path]) -> pd.DataFrame:
-    """Read a file of structures for each split; an id that several have gets the name of its split."""
+    """Read a file of structures for each split; an id that is not unique gets its split as a prefix."""
     frame = pd.concat([read_structures(path).assign(split=split) for split, path in files.items()], ignore_index=True)
     shared = frame["id"].duplicated(keep=False)
     return frame.assign(id=frame["id"].where(~shared, frame["split"] + "/" + frame["id"]))
@@ -87,10 +88,10 @@ def split_at_random(frame: pd.DataFrame, seed: int, shares: Mapping[str, float])
 
 
 def rows_of(frame: pd.DataFrame, options: CrystalOptions, seed: int) -> pd.DataFrame:
-    """Return structures as they are used, Niggli-reduced, a reason for each rejected, and print how many these are.
+    """Return the structures as they are used, Niggli-reduced, with a reason for each rejected one; print a summary.
 
-    If a split is limited, its structures are taken in a random order until there are enough that can be used; those
-    that were rejected on the way are listed, the rest is left out.
+    If a split is limited, its structures are taken in a random order until enough of them can be used. Those that were
+    rejected on the way are listed, and the rest is left out.
     """
     rows: list[Row] = []
     for split in SPLITS:
@@ -124,7 +125,7 @@ def tokens_of(name: str, rows: pd.DataFrame, options: CrystalOptions) -> TokenDa
 
 
 def summary_of(rows: pd.DataFrame) -> str:
-    """Return lines that say for each split how many structures were used, and how many rejected for which reason."""
+    """Return lines that say for each split how many structures were used, and how many rejected for each reason."""
     lines = []
     for split in SPLITS:
         chosen = rows[rows["split"] == split]
@@ -136,7 +137,7 @@ def summary_of(rows: pd.DataFrame) -> str:
 
 
 def rejections(rows: pd.DataFrame) -> dict[str, int]:
-    """Return how many rows were rejected for each reason; what follows a colon is about one structure only."""
+    """Return how many rows were rejected for each reason; text after a colon is about one structure, and ignored."""
     counts = rows["reason"][rows["reason"] != ""].str.split(":").str[0].value_counts()
     return {str(reason): int(count) for reason, count in counts.items()}
 
@@ -148,7 +149,7 @@ def _taken(
     taken: dict[int, Row] = {}
     usable, enough = 0, len(records) if limit is None else min(limit, len(records))
     with Progress(f"cells of {split}", max(enough, 1), unit="structure") as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of pymatgen
+        warnings.simplefilter("ignore")  # from pymatgen
         for place in order.tolist():
             if usable == enough:
                 break
@@ -174,7 +175,7 @@ def _row(record: Row, options: CrystalOptions) -> Row:
 
 
 def _reduced(crystal: Crystal) -> Crystal | None:
-    """Return the crystal in its Niggli cell; None if the reduction finds none, and then the cell is kept as it is."""
+    """Return the crystal in its Niggli cell; None if the reduction finds none. The cell is then kept as it is."""
     try:
         return Crystal.of(crystal.id, crystal.structure().get_reduced_structure("niggli"))
     except ValueError:

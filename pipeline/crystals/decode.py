@@ -1,4 +1,4 @@
-"""The stage that turns samples into crystals: a table with one row a sample, and files for other programs."""
+"""The stage that turns samples into crystals: a table with one row per sample, and files for other programs."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def write_crystals(
 def _rows(drawn: SampleSet) -> list[Row]:
     rows = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pymatgen has a remark on every noble gas
+        warnings.simplefilter("ignore")  # pymatgen warns about every noble gas
         for number, tokens in enumerate(drawn.tokens.numpy(), start=1):
             id = f"{drawn.conditions['run']}-{number:06d}"
             found = decode(tokens, id)

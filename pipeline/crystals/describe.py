@@ -27,7 +27,7 @@ NOTHING: Row = {
 
 
 def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: Journal | None = None) -> pd.DataFrame:
-    """Return the frame with the columns of :data:`NOTHING`; a structure that takes too long costs only its own values.
+    """Return the frame with the columns of :data:`NOTHING`; a structure that takes too long loses only its own values.
 
     A row with a reason gets no fingerprint, and is not structurally valid; its composition counts if it has one.
     """
@@ -52,7 +52,7 @@ def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: J
 
 
 def properties(crystal: Crystal) -> Row:
-    """Return what needs no fingerprint, and the reason if there is no such cell."""
+    """Return the values that need no fingerprint, and the reason if the cell cannot exist."""
     composition = crystal.composition
     values: Row = {
         "reason": "",
@@ -69,7 +69,7 @@ def properties(crystal: Crystal) -> Row:
 
 
 def fingerprinter_without_warnings() -> Fingerprinter:
-    """Return what a worker needs; its libraries have a remark on nearly every structure, which are not shown."""
+    """Return the fingerprinter of a worker; silence its libraries, which warn about nearly every structure."""
     warnings.simplefilter("ignore")
     return Fingerprinter.load()
 

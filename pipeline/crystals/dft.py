@@ -1,4 +1,4 @@
-"""Density functional theory, which the last word on stability is: inputs for a user to run, and what came of them."""
+"""Density functional theory, the last word on stability: inputs for a user to run, and their results."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pipeline.store.atomic import write_text
 from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import write_provenance
 
-if TYPE_CHECKING:  # importing pymatgen takes a second, which most commands need not wait for
+if TYPE_CHECKING:  # importing pymatgen takes a second, and most commands do not need it
     from pymatgen.core import Composition
     from pymatgen.entries.computed_entries import ComputedEntry
 
 MANIFEST = "manifest.csv"
-CELL, ATOM = "energy_ev", "energy_ev_per_atom"  # columns of a table of results: energy of the cell, or of an atom of it
+CELL, ATOM = "energy_ev", "energy_ev_per_atom"  # columns of a table of results: energy of the cell, or per atom
 NO_RESULT = "no result"
 COLUMNS = {
     "dft_energy_per_atom": "float64",
@@ -71,12 +71,12 @@ def write_dft_inputs(structures: Path, relaxed: Path, folder: Path, threshold: f
 
 
 def collect_dft(results: Path, structures: Path, hull: Path, output: Path) -> None:
-    """Write a copy of a table of structures with what DFT says of them.
+    """Write a copy of a table of structures, with the results of DFT added.
 
     `results` is the folder of `write_dft_inputs` with a vasprun.xml or vasprun.xml.gz in the folder of each crystal, or
     a CSV table with the columns id and either `energy_ev` (of the cell) or `energy_ev_per_atom`, before any correction.
-    It may have run_type (GGA or GGA+U) and hubbards (such as {"Fe": 5.3}), which otherwise are the Materials Project's.
-    Energies get the Materials Project's corrections of 2020. Without a structure, peroxides are told by their formulas.
+    It may have run_type (GGA or GGA+U) and hubbards (such as {"Fe": 5.3}); the defaults are the Materials Project's.
+    Energies get the Materials Project's corrections of 2020. Without a structure, formulas tell which are peroxides.
     """
     frame, known = read_table(structures, ("id", "formula")), Hull.load(hull)
     rows = records_of(frame)

@@ -1,8 +1,8 @@
 """Formation energies from the energies of crystals and of the elements.
 
-The reference energies of the elements are rounded to 0.01 eV/atom, so that a formation energy, and with it an energy
-above the hull, is uncertain by up to 0.005 eV/atom (all elements off in the same direction) before any error of CHGNet
-or of DFT. The points of the hull are relative to references that are not rounded, so this does not cancel: within
+The reference energies of the elements are rounded to 0.01 eV/atom. So a formation energy, and with it an energy above
+the hull, is uncertain by up to 0.005 eV/atom (all elements off in the same direction), before any error of CHGNet or
+of DFT. The points of the hull are relative to references that are not rounded, so this does not cancel: within
 5 meV/atom of the hull, rounding alone can decide whether E_hull < 0.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-METASTABLE = 0.1  # eV/atom above the hull, up to which a crystal may well exist
+METASTABLE = 0.1  # eV/atom; a crystal up to this far above the hull may well exist
 ELEMENTS = Path(__file__).parent / "reference" / "elemental_energies.json"
 
 

@@ -1,4 +1,4 @@
-"""Energies above the hull, a strip of dots for each run: few dots read as dots, many as the shape of a distribution."""
+"""Energies above the hull, one strip of dots per run: few dots look like dots, many like a distribution."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pipeline.crystals.energies import METASTABLE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FARTHEST = (-1.0, 10.0)  # eV/atom; of energies farther out, only the number is given
-SHOWN = (-0.1, 0.5)  # what the axis has at least
+FARTHEST = (-1.0, 10.0)  # eV/atom; energies farther out are only counted
+SHOWN = (-0.1, 0.5)  # the axis has at least this range
 TICKS = (-1, -0.3, -0.1, 0, 0.1, 0.3, 1, 3, 10)
 LINE, HALF_HEIGHT = 0.68, 0.25  # where the dots of a strip lie, as shares of its height; above them is its label
-DIAMETERS = (1.5, 6.0)  # points, of one of very many and of one of few dots
+DIAMETERS = (1.5, 6.0)  # points; if there are very many dots, and if there are few
 RUN, REFERENCE, MEDIAN, BELOW, NEAR = "#2166ac", "#666666", "#b2182b", "#1a9850", "#fdae61"
 
 
 @dataclass(frozen=True)
 class Strip:
-    """The energies of a run's or a reference's relaxed crystals, of those that have one, in eV/atom."""
+    """The known energies of the relaxed crystals of a run or a reference, in eV/atom."""
 
     label: str
     energies: Floats
@@ -37,7 +37,7 @@ class Strip:
 def draw_strips(axes: Axes, strips: Sequence[Strip], width: float, height: float) -> None:
     """Draw a strip for each run, the first at the top, in axes of about `width` by `height` inches."""
     low, high = _limits(strips)
-    axes.set_xscale("asinh", linear_width=METASTABLE)  # from there on it is logarithmic
+    axes.set_xscale("asinh", linear_width=METASTABLE)  # logarithmic beyond that
     axes.set(xlim=(low, high), ylim=(len(strips), 0))
     axes.axvspan(low, 0, color=BELOW, alpha=0.13, linewidth=0)
     axes.axvspan(0, METASTABLE, color=NEAR, alpha=0.2, linewidth=0)
@@ -59,7 +59,7 @@ def draw_strips(axes: Axes, strips: Sequence[Strip], width: float, height: float
 def swarm(places: Floats, width: float, spacing: float, half_height: float) -> Floats:
     """Return how far to move each dot off its line, so that dots in the same column of a `width` do not overlap.
 
-    They are stacked around the line, `spacing` apart or less: the highest stack does not go beyond `half_height`.
+    They are stacked around the line, `spacing` apart, or less if the highest stack would go beyond `half_height`.
     """
     order = np.argsort(places, kind="stable")
     columns = np.floor(places[order] / width)
@@ -73,7 +73,7 @@ def swarm(places: Floats, width: float, spacing: float, half_height: float) -> F
 
 
 def _limits(strips: Sequence[Strip]) -> tuple[float, float]:
-    """Return the ends of the axis; where energies are farther out, there is room for their number."""
+    """Return the ends of the axis, with room for the number of energies that are farther out."""
     values = np.concatenate([np.array(SHOWN), *(strip.energies for strip in strips)])
     low, high = max(values.min(), FARTHEST[0]), min(values.max(), FARTHEST[1])
     return (float(low * (2.0 if values.min() < low else 1.25)), float(high * (2.0 if values.max() > high else 1.25)))

@@ -1,7 +1,7 @@
-"""The evaluation of crystals from anywhere: from files of structures to a table of structures and scores.
+"""The evaluation of crystals from any source: from files of structures to a table of structures and scores.
 
-It is the chain of the workflow in one call. Every structure that is read has one row, with values or with the reason
-why there are none.
+It is the chain of the workflow in one call. Every structure has one row, with values or with the reason why there are
+none.
 """
 
 from pathlib import Path
@@ -16,7 +16,8 @@ from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import describe_rows
 from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.crystals.export import write_extxyz
-from pipeline.crystals.hull import FILES, Hull, build_hull, elements_of, published_points
+from pipeline.crystals.hull import Hull, elements_of
+from pipeline.crystals.hull_sources import FILES, build_hull, published_points
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.relaxation import relax_table
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
@@ -42,9 +43,9 @@ def evaluate(
     hull: Path | None,
     output: Path,
 ) -> dict[str, float]:
-    """Write and print what is known of the structures in a file or folder, and return their scores.
+    """Write and print what is known about the structures in a file or folder, and return their scores.
 
-    `relaxed` structures are relaxed, from the first on, or all of them. `rows` are the structures of a data set in its
+    The first `relaxed` structures are relaxed; None: all of them. `rows` are the structures of a data set in its
     splits; without them there is no coverage, no Wasserstein distance and no novelty. Without `hull`, one is built; if
     its energies cannot be fetched, there is no stability. The folder gets structures.csv and .parquet, scores.json, the
     relaxed structures as relaxed.parquet and .extxyz, and described.parquet.
@@ -71,7 +72,7 @@ def evaluate(
 
 
 def _relax(settings: Relaxation, seed: int, described: pd.DataFrame, output: Path) -> pd.DataFrame:
-    """Return the relaxed structures; a call that was stopped goes on where it was."""
+    """Return the relaxed structures; a call that was interrupted resumes."""
     crystals, table = output / "described.parquet", output / "relaxed.parquet"
     write_table(crystals, described)
     relax_table(settings, seed, crystals=crystals, journal=output / "journal", output=table)
@@ -97,7 +98,7 @@ def _references(
 
 
 def _made_from(artefact: Path, source: Path) -> bool:
-    """Return whether a stage's result is there and was made from the file as it is now."""
+    """Return whether a stage's result exists and was made from the file as it is now."""
     if not artefact.is_file() or not sidecar_of(artefact).is_file():
         return False
     record = read_record(artefact)
@@ -107,7 +108,7 @@ def _made_from(artefact: Path, source: Path) -> bool:
 def _hull(
     config: Config, experiment: str, settings: Crystals, rows: Path | None, hull: Path | None, output: Path
 ) -> Hull | None:
-    """Return the hull that is given, or one that is built from what there is and written, for the next call."""
+    """Return the given hull, or build one from what is available, and write it for the next call."""
     if hull is not None:
         return Hull.load(hull)
     if settings.hull is None:
@@ -127,7 +128,7 @@ def _hull(
 
 
 def _scores(config: Config, experiment: str, evidence: CrystalEvidence) -> dict[str, float]:
-    """Return the metrics of crystals, and those of the experiment that need no more than evidence."""
+    """Return the metrics of crystals, and those of the experiment that need nothing but evidence."""
     scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
     scores: dict[str, float] = {}
     for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):

@@ -1,4 +1,4 @@
-"""What is known of the structures of a run; the metrics of crystals are computed from it."""
+"""What is known about the structures of a run; the metrics of crystals are computed from it."""
 
 import importlib.metadata
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from pipeline.store.parquet import read_table
 
 @dataclass(frozen=True)
 class CrystalEvidence:
-    """One row for each generated structure: what was found out about it, and its description with the fingerprints.
+    """One row per generated structure: what was found out about it, and its description with the fingerprints.
 
-    `test` describes the test set, and `evaluations` is how often the network was evaluated for one structure; both are
-    None where there is no such thing. A column that `assessed` does not have was not asked about.
+    `test` describes the test set, and `evaluations` is the number of network evaluations per structure; both may be
+    None. If `assessed` lacks a column, nobody asked for it.
     """
 
     assessed: pd.DataFrame
@@ -26,7 +26,7 @@ class CrystalEvidence:
 
 
 def evidence_of(subject: Subject) -> CrystalEvidence:
-    """Return what is known of the crystals that are scored; an error if the samples are something else."""
+    """Return what is known about the crystals that are scored; raise an error if the samples are something else."""
     if "structures" not in subject.files:
         name = subject.data.origin.get("name")
         raise KinoflowError(f"data {name!r}: these are no crystals; remove the metrics crystal_* from `scoring`")
@@ -35,7 +35,7 @@ def evidence_of(subject: Subject) -> CrystalEvidence:
 
 
 def conditions(subject: Subject, options: Any) -> dict[str, str]:
-    """Return what the tables say of how crystals were measured: the data, the hull and the energy model."""
+    """Return how crystals were measured, for the tables: the data, the hull and the energy model."""
     crystals = subject.block.crystals if subject.block else None
     return {
         "data": subject.data.origin["name"],

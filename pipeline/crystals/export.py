@@ -18,7 +18,7 @@ from pipeline.crystals.elements import SYMBOLS
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
 from pipeline.store.atomic import replacing
 
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can give; a real one would change the bytes
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time in a zip archive; the real one would change the bytes
 _READABLE = 0o644 << 16
 
 
@@ -103,7 +103,7 @@ def lattice_vectors(crystal: Crystal) -> Floats:
 
 
 def _field(value: Any) -> str | None:
-    """Return a value as extended XYZ writes it; None if it is not known or no single value."""
+    """Return a value as extended XYZ writes it; None if it is not known or not a single value."""
     if isinstance(value, bool | np.bool_):
         return "T" if value else "F"
     if isinstance(value, int | np.integer):
@@ -114,7 +114,7 @@ def _field(value: Any) -> str | None:
 
 
 def _file_name(id: str, taken: set[str]) -> str:
-    """Return an id without what a file name cannot have, and different from those that are taken."""
+    """Return an id as a file name that is valid and not yet taken."""
     name = re.sub(r"[^\w.+-]", "_", id).lstrip(".") or "crystal"
     while name in taken:
         name += "_"

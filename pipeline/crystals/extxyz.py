@@ -1,4 +1,4 @@
-"""Frames of extended XYZ files: what each holds, with the fields of its comment line."""
+"""Frames of extended XYZ files: the crystal of each, and the fields of its comment line."""
 
 import io
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ _FLAT = 1e-9  # volume over the product of the sides
 def frames_of(text: str, id: str) -> Iterator[Found]:
     """Yield for each frame its crystal, or the reason why it cannot be used, and its fields.
 
-    Frames are taken apart by their numbers of atoms, so that a bad one does not take the others along; after a line
-    that should be such a number and is none, there is no telling where the next frame begins.
+    Frames are split by their numbers of atoms, so that a bad one does not spoil the others. If a line should be such a
+    number but is not, there is no telling where the next frame begins.
     """
     lines, start = text.splitlines(), 0
     while start < len(lines):
@@ -42,7 +42,7 @@ def _frame(lines: list[str], id: str) -> Found:
         return "no atoms", {}
     try:
         atoms = next(read_extxyz(io.StringIO("\n".join(lines) + "\n"), slice(0, 1)))
-    # The parser meets whatever users have with whatever Python raises; the reason is reported with the row.
+    # Users have all kinds of files, and the parser may raise anything. The row reports the reason.
     except Exception as error:
         return f"does not parse: {str(error)[:200] or type(error).__name__}", {}
     fields = dict(atoms.info)

@@ -35,7 +35,7 @@ class Fingerprinter:
 
         constants = json.loads(SCALER.read_text(encoding="utf-8"))
         return cls(
-            # Imputed values, matminer's later default, are not what the scaler's constants were computed with.
+            # The scaler's constants were computed without imputed values, which are matminer's later default.
             ElementProperty.from_preset("magpie", impute_nan=False),
             CrystalNNFingerprint.from_preset("ops"),
             np.asarray(constants["means"]),

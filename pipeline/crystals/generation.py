@@ -35,9 +35,9 @@ def generate_crystals(
     gpus: int,
     output: Path,
 ) -> None:
-    """Draw `count` crystals with what is given in its place, and write them to a folder.
+    """Draw `count` crystals around the given parts, and write them to a folder.
 
-    On a path whose network was trained at one level of noise for all tokens, what is given is seen at that level.
+    If the network was trained with one level of noise for all tokens, it sees the given parts at that level.
     """
     if count < 1:
         raise KinoflowError(f"--count {count}: give 1 or more")

@@ -1,42 +1,32 @@
-"""The convex hull of formation energies: what the best mixture of known phases has at a composition.
+"""The convex hull of formation energies: the energy of the best mixture of known phases at a composition.
 
 A crystal is stable if its formation energy is below the hull. The points of the hull come from one of two places:
 
-- published formation energies of the ground states of the Materials Project (one a formula), the elements at zero, and,
-  if the data set has energies, `formation_energy - energy_above_hull` of each of its rows: by definition the energy of
-  the Materials Project's own hull at that composition. The rows of all splits are used, since this says what the known
-  phases around a composition have, and nothing about the structure of the row.
-- computed entries that the user has (`crystals.hull` in the configuration), which then are the only ones.
+- published formation energies of the Materials Project's ground states (one per formula), the elements at zero, and, if
+  the data set has energies, `formation_energy - energy_above_hull` of each of its rows: by definition the energy of
+  the Materials Project's own hull at that composition. The rows of all splits are used, since these energies are those
+  of known phases around a composition, and tell nothing about the structure of the row.
+- the user's own computed entries (`crystals.hull` in the configuration), and then no others.
 """
 
 import itertools
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.config import Crystals
-from pipeline.crystals.computed_entries import read_computed_entries
-from pipeline.crystals.corrections import change_of_2020
 from pipeline.crystals.energies import symbols_of
-from pipeline.crystals.table import records_of
-from pipeline.crystals.workers import run_tasks
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
-from pipeline.store.parquet import read_table
-from pipeline.store.provenance import write_provenance
 
-FILES = ("formation_energies/train.csv", "formation_energies/val.csv", "formation_energies/test.csv")
 VERSION = 1
-PORTION = 500  # formulas that a worker corrects at a time
 ELEMENT, PUBLISHED, DATA_SET, COMPUTED = "element", "published", "data set", "computed"
 
 
@@ -85,8 +75,8 @@ class Hull:
     def energy(self, composition: Mapping[int, float], leave_out: str = "") -> tuple[float, str]:
         """Return the hull's formation energy in eV/atom at a composition of Z, or NaN and the reason why there is none.
 
-        min_w sum_j w_j E_j over w >= 0 with sum_j w_j x_j = x: a linear programme over the points all of whose elements
-        are in the composition. With `leave_out`, points of that origin at this very composition do not count.
+        min_w sum_j w_j E_j over w >= 0 with sum_j w_j x_j = x: a linear programme over the points without any other
+        elements. With `leave_out`, points of that origin at exactly this composition do not count.
         """
         shares = shares_of(composition)
         if missing := [z for z, _ in shares if z not in self._elements]:
@@ -101,16 +91,16 @@ class Hull:
 
     @staticmethod
     def _counts_at(point: Point, known: Collection[Any]) -> bool:
-        """Say whether a point can be on the hull, where the data set's points are at the compositions `known`.
+        """Return whether a point can be on the hull, if the data set has points at the compositions `known`.
 
-        A compound at or above zero is not, since the elements mix to zero. Where the data set has the Materials
-        Project's own hull, that holds, and not what an older state of it had.
+        A compound at or above zero cannot, since the elements mix to zero. Nor can a published point where the data set
+        has the Materials Project's own hull: the published one is older.
         """
         outdated = point.origin == PUBLISHED and point.shares in known
         return len(point.shares) == 1 or (point.energy < 0 and not outdated)
 
     def _at(self, shares: tuple[tuple[int, float], ...]) -> list[int]:
-        """Return the places of the points at a composition, which are next to each other in their order."""
+        """Return the places of the points at a composition; they are next to each other."""
         first = bisect_left(self.points, (shares, ""), key=lambda point: (point.shares, point.origin))
         places = itertools.count(first)
         return list(itertools.takewhile(lambda j: j < len(self.points) and self.points[j].shares == shares, places))
@@ -124,7 +114,7 @@ class Hull:
             for z, share in self.points[j].shares:
                 matrix[place[z], column] = share
         solved = linprog(self._energies[among], A_eq=matrix, b_eq=list(shares.values()), method="highs-ds")
-        if not solved.success:  # the elements alone are a solution
+        if not solved.success:  # should not happen: the elements alone are a solution
             raise KinoflowError(f"the hull at {dict(shares)} cannot be computed ({solved.message})")
         return float(solved.fun)
 
@@ -134,7 +124,7 @@ class Hull:
 
     @property
     def origins(self) -> set[str]:
-        """Where the points are from."""
+        """Where the points come from."""
         return {point.origin for point in self.points}
 
     def save(self, path: Path) -> None:
@@ -174,78 +164,10 @@ class Hull:
         return cls(points, record["description"])
 
 
-def build_hull(crystals: Crystals, seed: int, cache: Path, *, rows: Path, output: Path) -> None:
-    """Write the hull for an experiment on crystals; fetched files are in the `cache`."""
-    if crystals.hull is not None:
-        inputs = [Path(crystals.hull)]
-        entries = read_computed_entries(inputs[0])
-        points = [Point.at(entry.composition, entry.energy, COMPUTED, entry.id) for entry in entries.compounds]
-        points += elements_of(points, entries.elements)
-        description = entries.description
-    else:
-        files = [cache / name for name in FILES]
-        inputs = [rows, *files]
-        published, on_hull = published_points(files, crystals.workers), list(row_points(read_table(rows)))
-        points = [*published, *on_hull]
-        points += elements_of(points)
-        description = (
-            f"{len(published)} published formation energies of the Materials Project with the corrections of 2020, "
-            f"and {len(on_hull)} points of its hull from the energies of the data set"
-        )
-    hull = Hull(points, description)
-    hull.save(output)
-    write_provenance([output], {"crystals": {"hull": crystals.hull}}, seed, inputs)
-    print(f"hull: {len(hull.points)} points ({hull.description})")
-
-
 def elements_of(points: Iterable[Point], elements: Iterable[int] = ()) -> list[Point]:
-    """Return the points of all elements of the given points, which are zero by the definition of formation energies."""
+    """Return the points of all elements in the given points; by definition, their formation energies are zero."""
     found = {z for point in points for z, _ in point.shares} | set(elements)
     return [Point.at({z: 1}, 0.0, ELEMENT, symbols_of([z])) for z in sorted(found)]
-
-
-def published_points(files: Sequence[Path], workers: int) -> list[Point]:
-    """Return the compounds of tables with the columns formula and target (formation energy in eV/atom).
-
-    They were published with the Materials Project's corrections of 2011, and are brought to those of 2020, which the
-    energies of MP-20, of CHGNet and of the Materials Project today have.
-    """
-    try:
-        frame = pd.concat(pd.read_csv(file, keep_default_na=False) for file in files)  # NaN is a compound of Na and N
-        published = list(zip(frame["formula"], frame["target"].astype(float), strict=True))
-    except (OSError, ValueError, KeyError) as error:
-        advice = "fetch them with `python -m pipeline fetch formation_energies`"
-        names = ", ".join(map(str, files))
-        raise KinoflowError(f"{names}: not the tables of formation energies ({error}); {advice}") from error
-    portions = [published[start : start + PORTION] for start in range(0, len(published), PORTION)]
-    label, corrected = "published formation energies", dict[int, list[Point]]()
-    for number, outcome in run_tasks(corrected_points, portions, workers=workers, seconds=600, label=label):
-        if outcome.value is None:
-            raise KinoflowError(f"{label}: cannot be corrected ({outcome.reason})")
-        corrected[number] = outcome.value
-    return [point for number in sorted(corrected) for point in corrected[number]]
-
-
-def corrected_points(published: Sequence[tuple[str, float]]) -> list[Point]:
-    """Return the points of formulas of compounds with the corrections of 2011."""
-    from pymatgen.core import Composition
-
-    points = []
-    for formula, energy in published:
-        composition = Composition(formula)
-        if len(composition) > 1:
-            counts = {element.Z: amount for element, amount in composition.items()}
-            points.append(Point.at(counts, energy + change_of_2020(composition), PUBLISHED, formula))
-    return points
-
-
-def row_points(rows: pd.DataFrame) -> Iterator[Point]:
-    """Yield the Materials Project's hull at the compositions of a data set's rows, where both energies are known."""
-    for row in records_of(rows):
-        energy = row["formation_energy"] - row["energy_above_hull"]
-        numbers = [int(number) for number in row["numbers"]]
-        if math.isfinite(energy) and len(set(numbers)) > 1:
-            yield Point.at({z: numbers.count(z) for z in set(numbers)}, energy, DATA_SET, row["id"])
 
 
 def _element_set(numbers: Iterable[int]) -> tuple[int, int]:

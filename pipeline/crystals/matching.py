@@ -2,10 +2,10 @@
 
 Two crystals are the same if the StructureMatcher of pymatgen says so with its default tolerances: 0.2 for lengths (as a
 share), 0.3 for sites (as a share of the mean free length per atom) and 5 degrees for angles, after scaling both
-primitive cells to one volume. Only crystals of one reduced formula are compared.
+primitive cells to one volume. Only crystals with the same reduced formula are compared.
 
-That is no equivalence: the first may be like the second, this like the third, and the third unlike the first. Crystals
-are of one kind if such a chain connects them, so that the number of kinds does not depend on their order.
+This is not an equivalence: A may be like B, and B like C, but A unlike C. Crystals are of one kind if such a chain
+connects them, so the number of kinds does not depend on their order.
 """
 
 from collections import defaultdict
@@ -26,10 +26,10 @@ Key = tuple[bytes, ...]
 
 @dataclass(frozen=True)
 class Match:
-    """The places of the crystals before a crystal that are the same, and whether none of the training set is.
+    """The places of earlier crystals that are the same as a crystal, and whether none of the training set is.
 
-    Copies of a crystal to the last digit share its match, and `original` is its place. Without `like`, which is not the
-    same as with none, all this could not be found out, and the reason says why.
+    Exact copies of a crystal share its match, and `original` is its place. If `like` is None, and not just empty, the
+    comparison failed, and the reason says why.
     """
 
     original: int = -1
@@ -40,7 +40,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A crystal with its place, the crystals of the same formula before it with theirs, and the training set's."""
+    """A crystal and its place, the earlier crystals of the same formula and theirs, and those of the training set."""
 
     place: int
     crystal: Crystal
@@ -49,7 +49,7 @@ class Comparison:
 
 
 class Matcher:
-    """Tells whether two crystals are the same, and keeps their reduced cells for the next question."""
+    """Tells whether two crystals are the same, and keeps their reduced cells for later calls."""
 
     def __init__(self) -> None:
         from pymatgen.analysis.structure_matcher import StructureMatcher
@@ -60,7 +60,7 @@ class Matcher:
     def same(self, first: Crystal, second: Crystal) -> bool:
         """Return whether two crystals are the same; one whose cell cannot be reduced is like no other.
 
-        pymatgen's answer may depend on which is the first, so they are put into an order of their own.
+        pymatgen's answer may depend on which comes first, so they are sorted.
         """
         pair = [self.reduced(crystal) for crystal in sorted((first, second), key=key_of)]
         if pair[0] is None or pair[1] is None or len(pair[0]) != len(pair[1]):
@@ -68,13 +68,13 @@ class Matcher:
         return bool(self._matcher.fit(pair[0], pair[1], skip_structure_reduction=True))
 
     def reduced(self, crystal: Crystal) -> "Structure | None":
-        """Return the primitive cell of the Niggli cell, as the matcher would; None if there is none."""
+        """Return the primitive cell of the Niggli cell, as the matcher would compute it; None if there is none."""
         key = key_of(crystal)
         if key not in self._reduced:
             try:
                 niggli = crystal.structure().get_reduced_structure(reduction_algo="niggli")
                 self._reduced[key] = niggli.get_primitive_structure()
-            except ValueError:  # the lattice does not exist, or the reduction does not come to an end
+            except ValueError:  # the lattice does not exist, or the reduction does not end
                 self._reduced[key] = None
         return self._reduced[key]
 
@@ -82,7 +82,7 @@ class Matcher:
 def match_crystals(
     crystals: Sequence[Crystal | None], train: Sequence[Crystal], *, workers: int, seconds: float
 ) -> list[Match]:
-    """Return what each crystal is like, found in worker processes with a time limit for each crystal."""
+    """Return the match of each crystal, found in worker processes with a time limit per crystal."""
     comparisons = comparisons_of(crystals, train)
     places, items, found = list(comparisons), list(comparisons.values()), dict[int, Match]()
     work = run_tasks(compare, items, workers=workers, seconds=seconds, label="uniqueness", initialise=Matcher)
@@ -92,9 +92,9 @@ def match_crystals(
 
 
 def first_places(matches: Sequence[Match], among: Iterable[int]) -> set[int]:
-    """Return the places of the first crystals of each kind, among those at some places whose match is known.
+    """Return the places of the first crystals of each kind, among those at the given places whose match is known.
 
-    No other crystal counts: what is like two crystals, but not among them itself, does not make them of one kind.
+    No other crystal counts: two crystals are not of one kind just because both are like a third that is not among them.
     """
     from scipy.cluster.hierarchy import DisjointSet
 
@@ -111,7 +111,7 @@ def first_places(matches: Sequence[Match], among: Iterable[int]) -> set[int]:
 
 
 def comparisons_of(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> dict[int, Comparison]:
-    """Return what each crystal has to be compared with, by its place; of copies to the last digit, the first's."""
+    """Return what each crystal has to be compared with, by its place; of exact copies, only the first has an entry."""
     of_formula: dict[Formula, list[Crystal]] = defaultdict(list)
     for crystal in train:
         of_formula[reduced_formula(crystal)].append(crystal)
@@ -128,7 +128,7 @@ def comparisons_of(crystals: Sequence[Crystal | None], train: Sequence[Crystal])
 
 
 def compare(matcher: Matcher, comparison: Comparison) -> Match:
-    """Return which of the others a crystal is like."""
+    """Return which of the other crystals a crystal is like."""
     if matcher.reduced(comparison.crystal) is None:
         return Match(reason="failed: the cell cannot be reduced")
     return Match(
@@ -139,7 +139,7 @@ def compare(matcher: Matcher, comparison: Comparison) -> Match:
 
 
 def key_of(crystal: Crystal) -> Key:
-    """Return what tells crystals apart to the last digit."""
+    """Return a key that only exact copies of a crystal share."""
     return tuple(part.tobytes() for part in (crystal.lengths, crystal.angles, crystal.numbers, crystal.fractions))
 
 
@@ -151,7 +151,7 @@ def reduced_formula(crystal: Crystal) -> Formula:
 
 
 def _originals(crystals: Sequence[Crystal | None]) -> list[int]:
-    """Return for each crystal the place of the first that is the same to the last digit."""
+    """Return for each crystal the place of its first exact copy, or its own."""
     first: dict[Key | int, int] = {}
     return [
         first.setdefault(place if crystal is None else key_of(crystal), place) for place, crystal in enumerate(crystals)

@@ -1,9 +1,9 @@
 """Structures from files: CIF files (one, a folder or a zip of them), extended XYZ, CSV with a `cif` column, parquet.
 
-Every entry gives one row of a crystal frame; one that cannot be used has a reason. If that is only its cell, or if it
-comes from a table with the reason in it, the row still has the atoms: they are a composition. Ids are a file's path in
-its folder, the column or field `material_id` or `id`, or else numbers. Energies are those of
-`formation_energy_per_atom` and `e_above_hull` (eV/atom), where there are such columns or fields.
+Every entry gives one row of a crystal frame; an entry that cannot be used has a reason. If only its cell is wrong, or
+if the reason comes from a table, the row still has the atoms: they are a composition. An id is a file's path in its
+folder, the column or field `material_id` or `id`, or else a number. Energies come from the columns or fields
+`formation_energy_per_atom` and `e_above_hull` (eV/atom), if there are any.
 """
 
 import warnings
@@ -34,7 +34,7 @@ Find = Callable[[], list[Crystal | str]]  # what an entry holds: crystals, or re
 
 
 class Entry(NamedTuple):
-    """One entry of a file: its id, what it holds, its columns or fields, and why it is of no use if that is known."""
+    """One entry of a file: its id, what it holds, its columns or fields, and why it cannot be used if that is known."""
 
     id: str
     find: Find
@@ -55,7 +55,7 @@ def read_structures(path: Path) -> pd.DataFrame:
 
 
 def _checked_row(id: str, found: Crystal | str, energies: dict[str, float]) -> Row:
-    """Return the row of a crystal that was read, after a look at it, or of the reason why there is none."""
+    """Return the row of a crystal after checking it, or of the reason why there is none."""
     if isinstance(found, str):
         return rejected_row(id, found, **energies)
     if not len(found.numbers):
@@ -69,12 +69,12 @@ def _checked_row(id: str, found: Crystal | str, energies: dict[str, float]) -> R
 
 
 def frame_of_entries(path: Path, entries: Sequence[Entry]) -> pd.DataFrame:
-    """Return the rows of all entries of a file or folder, which must have some."""
+    """Return the rows of all entries of a file or folder; raise an error if there are none."""
     if not entries:
         raise KinoflowError(f"{path}: no structures in this file; give one that has some")
     rows: list[Row] = []
     with Progress(f"reading {path.name}", len(entries), unit="structure") as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pymatgen has a remark on many a file and on every noble gas
+        warnings.simplefilter("ignore")  # pymatgen warns about many files and about every noble gas
         for done, entry in enumerate(entries, start=1):
             found, energies = entry.find(), _energies(entry.values)
             ids = [entry.id] if len(found) == 1 else [f"{entry.id}-{number}" for number in range(1, len(found) + 1)]
@@ -85,7 +85,7 @@ def frame_of_entries(path: Path, entries: Sequence[Entry]) -> pd.DataFrame:
 
 
 def _with_unique_ids(rows: Iterable[Row]) -> Iterator[Row]:
-    taken: dict[str, int] = {}  # with the last number that was added to it
+    taken: dict[str, int] = {}  # id -> the last number that was added to it
     for row in rows:
         id = row["id"]
         while id in taken:
@@ -163,7 +163,7 @@ def _read_extxyz(path: Path) -> pd.DataFrame:
 def _read_parquet(path: Path) -> pd.DataFrame:
     entries = []
     for record in records_of(read_table(path, CRYSTAL_COLUMNS)):
-        reason = record["reason"] if isinstance(record["reason"], str) else ""  # not null, which is no reason
+        reason = record["reason"] if isinstance(record["reason"], str) else ""  # null is no reason
         entries.append(Entry(str(record["id"]), partial(_crystals_in_record, record), record, reason))
     return frame_of_entries(path, entries)
 
@@ -193,7 +193,7 @@ def _energies(values: Mapping[str, Any]) -> dict[str, float]:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):  # nothing, or a remark instead of a number: the energy is not known
+    except (TypeError, ValueError):  # nothing, or text instead of a number: the energy is not known
         return float("nan")
 
 

@@ -12,7 +12,7 @@ from pipeline.crystals.crystal import Crystal, Floats
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, rejected_row, row_of
 
-if TYPE_CHECKING:  # importing ase takes a second, which most commands need not wait for
+if TYPE_CHECKING:  # importing ase takes a second, and most commands do not need it
     from ase import Atoms
     from ase.calculators.calculator import Calculator
 
@@ -28,19 +28,19 @@ RELAXED_COLUMNS = {
 }
 STEP_LIMIT = "step limit"
 VOLUME_FACTOR = 4.0  # more growth or shrinkage than this is no relaxation
-CLOSEST_PACKING = 2.0  # A^3 an atom; in less (hydrogen metal) the graph of neighbours outgrows any memory
-LOOSEST_PACKING = 1e6  # A^3 an atom; in more no atom has a neighbour, and the search for one outgrows any memory
+CLOSEST_PACKING = 2.0  # A^3 per atom; in less (metallic hydrogen) the graph of neighbours outgrows any memory
+LOOSEST_PACKING = 1e6  # A^3 per atom; in more, no atom has a neighbour, and the search for one outgrows any memory
 SHORTEST_BOND = 0.5  # A; H2 has 0.74
-LOWEST_FORMATION_ENERGY = -6.0  # eV/atom; the lowest that is known is -4.6 (fluorides)
+LOWEST_FORMATION_ENERGY = -6.0  # eV/atom; the lowest known is -4.6 (fluorides)
 ENERGY_RANGE = (-20.0, 20.0)  # eV/atom; the elements have 0 to -14.3
 
 
 def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float) -> Row:
-    """Relax a crystal, and return a row with RELAXED_COLUMNS: where it ended, or the reason why there is no end.
+    """Relax a crystal, and return a row with RELAXED_COLUMNS: the relaxed crystal, or the reason why there is none.
 
-    FIRE with the cell in ase's FrechetCellFilter. It has converged when the largest force on an atom, and that on the
-    cell in the filter's measure, is below `force` (eV/A); this largest force is the row's `max_force`. The same on
-    every run, if the calculator is.
+    The method is FIRE, with the cell in ase's FrechetCellFilter. It has converged when the largest force, on an atom or
+    on the cell as the filter measures it, is below `force` (eV/A). This largest force is the row's `max_force`. Every
+    run gives the same result if the calculator does.
     """
     from ase.filters import FrechetCellFilter
     from ase.optimize import FIRE
@@ -95,7 +95,7 @@ def displacement(start: Crystal, end: Crystal) -> float:
     """Return the root mean square, in A, of how far the atoms moved, without the change of the cell.
 
     sqrt(mean_i |L (d_i - mean_j d_j)|^2) with the displacements d in fractions, each to the nearest image, and the mean
-    L of the two cells (in the same orientation). A drift of all atoms moves none.
+    L of the two cells (in the same orientation). A drift of all atoms counts as no move.
     """
     cells: Floats = np.mean([np.asarray(crystal.structure().lattice.matrix) for crystal in (start, end)], axis=0)
     moved = end.fractions - start.fractions
@@ -111,7 +111,7 @@ def _wrong_density(atoms: Atoms) -> str:
 
 
 def _explosion(atoms: Atoms, volume: float) -> str:
-    """Return why a relaxation that started at a volume has to be given up, if it has to."""
+    """Return why a relaxation that started at `volume` must be given up, or ''."""
     energy, forces = atoms.get_potential_energy(), atoms.get_forces()
     if not (np.isfinite(energy) and np.isfinite(forces).all() and np.isfinite(atoms.cell.array).all()):
         return "exploded: energy or forces are not finite"
@@ -122,7 +122,7 @@ def _explosion(atoms: Atoms, volume: float) -> str:
 
 
 def _absurdity(atoms: Atoms, energy: float) -> str:
-    """Return what is impossible about the end of a relaxation, where CHGNet knows nothing, if something is."""
+    """Return why a relaxed crystal is impossible, or ''; CHGNet knows nothing about such crystals."""
     if len(atoms) > 1:
         distances = atoms.get_all_distances(mic=True)
         closest = distances[np.triu_indices(len(atoms), 1)].min()

@@ -21,7 +21,7 @@ from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import settings_hash, write_provenance
 from pipeline.store.shards import part_of
 
-PACKAGES = ("chgnet", "ase", "torch", "numpy")  # whose versions change the last digits, or more
+PACKAGES = ("chgnet", "ase", "torch", "numpy")  # their versions change the last digits, or more
 
 
 def relax_table(
@@ -35,9 +35,9 @@ def relax_table(
     output: Path,
     load: Callable[[], Any] = load_chgnet,
 ) -> None:
-    """Relax one shard of the first crystals of a table; what is done is in the journal's folder, and not done again.
+    """Relax one shard of the first crystals of a table; the journal's folder has those that are already done.
 
-    `load` is what each worker gets its calculator from; it must be a function of a module. The seed is for provenance:
+    Each worker gets its calculator from `load`, which must be a module-level function. The seed is for provenance:
     nothing here is random.
     """
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
@@ -65,7 +65,7 @@ def relax_table(
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Return how many crystals relaxed, and how many did not for which kind of reason."""
+    """Return how many crystals converged, and how many did not for each kind of reason."""
     reasons = Counter(row["reason"].partition(":")[0] for row in rows if row["reason"])
     counts = [f"{sum(row['reason'] == '' for row in rows)} converged"]
     counts += [f"{count} {reason}" for reason, count in reasons.most_common()]
@@ -73,7 +73,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def _fingerprint(settings: dict[str, Any], rows: Sequence[Row], load: Callable[[], Any]) -> str:
-    """Return a hash of all that the relaxed rows depend on: a journal of another one is of no use."""
+    """Return a hash of all that the relaxed rows depend on; a journal with another hash is of no use."""
     return settings_hash(
         {
             "settings": settings,

@@ -1,4 +1,4 @@
-"""Tables of crystals: one row a crystal, the arrays as lists, a reason where there is no crystal."""
+"""Tables of crystals: one row per crystal, arrays as lists, a reason where there is no crystal."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -26,13 +26,13 @@ def row_of(crystal: Crystal, **values: Any) -> Row:
 
 
 def rejected_row(id: str, reason: str, **values: Any) -> Row:
-    """Return the row of what should have been a crystal."""
+    """Return the row of something that is not a crystal, with the reason."""
     empty: Row = {"formula": "", "lengths": [], "angles": [], "numbers": [], "fractions": []}
     return {"id": id, "reason": reason, **empty, **values}
 
 
 def crystal_of(row: Mapping[str, Any]) -> Crystal | None:
-    """Return the crystal of a row, or None if it has no atoms; if it has a reason, it is not to be used as one."""
+    """Return the crystal of a row, or None if it has no atoms; if the row has a reason, use only its composition."""
     if row["reason"] and not len(row["numbers"]):
         return None
     lengths, angles, fractions = (np.asarray(row[key], dtype=np.float64) for key in ("lengths", "angles", "fractions"))
@@ -50,14 +50,14 @@ def records_of(frame: pd.DataFrame) -> list[Row]:
 
 
 def formula_of(composition: Mapping[int, int]) -> str:
-    """Return the formula of numbers of atoms by Z, such as Na4Cl4."""
+    """Return the formula, such as Na4Cl4, of a composition (numbers of atoms by Z)."""
     from pymatgen.core import Composition, Element
 
     return Composition({Element.from_Z(z): count for z, count in composition.items()}).formula.replace(" ", "")
 
 
 def frame_of(rows: Iterable[Row], columns: Mapping[str, str]) -> pd.DataFrame:
-    """Return rows as a frame with the given columns and types, in their order; correct for no rows too."""
+    """Return rows as a frame with the given columns and types, in their order; this also works without rows."""
     frame = pd.DataFrame(list(rows), columns=list(columns))
     return frame.astype({name: kind for name, kind in columns.items() if kind != "list"})
 

@@ -4,14 +4,14 @@ The vocabulary has the paper's 878 tokens in the paper's order: 500 lengths 0.0 
 (degrees), 101 fractions 0.00 .. 0.99 and 1.00, 94 elements Z = 1 .. 94, then begin-of-sequence, mask and pad. 1.00 is
 the same point as 0.00: it is never data, encoding writes 0.00, and decoding reads both as 0.
 
-Numbers become tokens by one of two rules, both of which start from the number written with 8 decimals, as in CIF files;
-noise beyond them, such as 0.29 * 100 = 28.999999999999996, is not seen:
+Numbers become tokens by one of two rules. Both start from the number written with 8 decimals, as in CIF files, so noise
+beyond these, such as 0.29 * 100 = 28.999999999999996, does not matter:
 
-- `nearest`: to the nearest token, halves up. An atom at 0.999 is at 0.00, the neighbour across the face of the cell.
+- `nearest`: to the nearest token, halves up. An atom at 0.999 goes to 0.00, its neighbour across the face of the cell.
 - `truncate`: further decimals are cut off, the rule of the paper and its peers. It makes cells about 3 % too small, and
-  an angle of 119.99999 becomes 119, which is no hexagonal cell any more.
+  an angle of 119.99999 becomes 119, so the cell is no longer hexagonal.
 
-What has no token is an error that says why; nothing is ever clipped.
+A value without a token raises an error that says why; nothing is ever clipped.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ _HUGE = 1e6  # beyond this a number has no token anyway, and would not fit an in
 
 
 class EncodingError(KinoflowError):
-    """A crystal that the vocabulary cannot express; `reason` says why in words that are the same for all such."""
+    """A crystal that the vocabulary cannot express; `reason` says why, in the same words for all such crystals."""
 
     def __init__(self, crystal: Crystal, reason: str) -> None:
         super().__init__(f"crystal {crystal.id!r} cannot be written as tokens: {reason}")
@@ -58,7 +58,7 @@ class EncodingError(KinoflowError):
 
 @dataclass(frozen=True)
 class Decoded:
-    """The crystal of tokens, and the reason why it cannot be used, or ''; None if they are not even atoms in a cell."""
+    """The crystal of tokens, or None if they are not even atoms in a cell, and why it cannot be used, or ''."""
 
     crystal: Crystal | None
     reason: str
@@ -101,7 +101,7 @@ def encode(crystal: Crystal, rounding: Rounding = "nearest", max_atoms: int = 20
 
 
 def decode(tokens: Integers | Tensor, id: str = "") -> Decoded:
-    """Return the crystal of a row of tokens; one whose cell cannot exist still has its atoms, and a reason."""
+    """Return the crystal of a row of tokens; if its cell cannot exist, it still has its atoms, and a reason."""
     row = np.asarray(tokens, dtype=np.int64)
     if row.ndim != 1 or len(row) < length_of(1) or (len(row) - CELL) % PER_ATOM:
         raise KinoflowError(f"tokens of a crystal: 6 + 4 a numbers expected, got shape {row.shape}")
@@ -185,7 +185,7 @@ def _fault_of_cell(lengths: Integers, angles: Integers) -> str:
 
 
 _KIND_OF = vocabulary().kind_of.values.numpy().copy()
-_KIND_OF[ONE] = FRACTION  # never data, but it can be read
+_KIND_OF[ONE] = FRACTION  # never data, but decoding accepts it
 
 
 def _kinds_of(row: Integers) -> Integers:

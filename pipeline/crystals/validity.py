@@ -1,8 +1,8 @@
-"""Whether a crystal could exist at all: its atoms keep apart, and its elements can be ions that are neutral together.
+"""Whether a crystal could exist at all: its atoms keep apart, and its elements can be ions whose charges sum to zero.
 
-Both rules are those of the Crystal Diffusion Variational Autoencoder (Xie et al., 2022), which later work kept. Two
-things are in that work's code alone: a cell below 0.1 A^3 is not valid, and neither single elements nor alloys have
-to be neutral.
+Both rules are those of the Crystal Diffusion Variational Autoencoder (Xie et al., 2022), and later work kept them. Two
+details are only in the code of that work: a cell below 0.1 A^3 is not valid, and single elements and alloys need not
+be neutral.
 """
 
 import math
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 SHORTEST_DISTANCE = 0.5  # A
 SMALLEST_VOLUME = 0.1  # A^3
-ROUNDING = 1e-8  # A; what is 0.5 A apart, as tokens often are, is so whatever the last digit
+ROUNDING = 1e-8  # A; tokens often put atoms exactly 0.5 A apart, and the last digit must not decide
 RULES = ("smact14", "default")
 
 
 def structural_valid(crystal: Crystal) -> bool:
     """Return whether all atoms, with their periodic images, are more than 0.5 A apart, in a cell of 0.1 A^3 at least.
 
-    An atom's own images count, so that no lattice vector may be that short either.
+    An atom's own images count, so no lattice vector may be that short either.
     """
     try:
         structure = crystal.structure()
@@ -35,7 +35,7 @@ def structural_valid(crystal: Crystal) -> bool:
         return False  # there is no such cell
     lattice = structure.lattice.get_lll_reduced_lattice()
     if structure.volume < SMALLEST_VOLUME or min(lattice.abc) <= SHORTEST_DISTANCE + ROUNDING:
-        return False  # before the neighbours are counted, of which a thin cell has very many
+        return False  # before counting neighbours: a thin cell has very many
     neighbours = _neighbours(lattice, structure.cart_coords, SHORTEST_DISTANCE + ROUNDING)
     return neighbours == len(structure)  # each atom finds itself and nothing else
 
@@ -43,9 +43,9 @@ def structural_valid(crystal: Crystal) -> bool:
 def _neighbours(lattice: "Lattice", places: Floats, radius: float) -> int:
     """Return how many atoms and images of atoms are within a radius of the atoms at places [a, 3], these included.
 
-    It takes time and memory for the atoms and for their images next to the faces, whatever the volume of the cell; the
-    neighbour list of pymatgen divides it into cubes of the radius, of which a huge cell has more than any memory holds.
-    The lattice is a reduced one, which is not thin, so that few images are next to its faces.
+    Time and memory grow with the atoms and their images next to the faces, not with the volume of the cell. The
+    neighbour list of pymatgen divides the cell into cubes of the radius, and a huge cell has more than any memory
+    holds. The lattice must be reduced: it is then not thin, and few images are next to its faces.
     """
     from scipy.spatial import cKDTree
 
@@ -63,10 +63,11 @@ def _neighbours(lattice: "Lattice", places: Floats, radius: float) -> int:
 def composition_valid(composition: Mapping[int, int], rule: str) -> bool:
     """Return whether the elements, Z -> count, pass the test of SMACT (Davies et al., 2019).
 
-    There must be oxidation states, one for each element, of sum zero, of which every anion is more electronegative than
-    every cation. Rule "smact14" takes the states of SMACT's first release (2014), as published figures do; "default"
-    takes those of SMACT 4 itself (seen at least three times in the ICSD of 2024). Compounds of metals alone and single
-    elements are valid; one with an element whose states or electronegativity are not known is not.
+    There must be oxidation states, one for each element, such that the charges sum to zero and every anion is more
+    electronegative than every cation. Rule "smact14" takes the states of SMACT's first release (2014), as published
+    numbers do. "default" takes those of SMACT 4 itself (seen at least three times in the ICSD of 2024). Compounds of
+    metals alone and single elements are valid. A compound is not if the states or the electronegativity of an element
+    are not known.
     """
     divisor = math.gcd(*composition.values())
     return _valid(tuple(sorted((z, count // divisor) for z, count in composition.items())), rule)
@@ -82,8 +83,8 @@ def _valid(composition: tuple[tuple[int, int], ...], rule: str) -> bool:
     if any(z not in electronegativities or not states.get(z) for z, _ in composition):
         return False
     # The least electronegative anion splits the elements: below it, none is an anion; from it on, none is a cation.
-    # Every sum of charges is then followed once, however many combinations of states lead to it: the product of all
-    # states, which is what smact's own function goes through, takes hours for a dozen elements.
+    # Every sum of charges is then followed once, however many combinations of states lead to it. smact's own function
+    # tries all combinations, which takes hours for a dozen elements.
     for lowest_anion in {electronegativities[z] for z, _ in composition} | {math.inf}:
         charges = {0}
         for z, count in composition:

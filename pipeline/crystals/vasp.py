@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.crystals.crystal import Crystal
 
-if TYPE_CHECKING:  # importing pymatgen takes a second, which most commands need not wait for
+if TYPE_CHECKING:  # importing pymatgen takes a second, and most commands do not need it
     from pymatgen.core import Composition
     from pymatgen.entries.computed_entries import ComputedEntry
 
@@ -20,7 +20,7 @@ OUTPUTS = ("vasprun.xml", "vasprun.xml.gz")
 def write_inputs(crystal: Crystal, folder: Path) -> str:
     """Write INCAR, KPOINTS, POSCAR and POTCAR of a relaxation (MPRelaxSet); return the reason if that is impossible.
 
-    Where pymatgen knows no pseudopotentials (PMG_VASP_PSP_DIR), there is a POTCAR.spec with their names instead.
+    If pymatgen knows no pseudopotentials (PMG_VASP_PSP_DIR), write a POTCAR.spec with their names instead.
     """
     from pymatgen.core import SETTINGS
     from pymatgen.io.vasp.sets import MPRelaxSet
@@ -30,7 +30,7 @@ def write_inputs(crystal: Crystal, folder: Path) -> str:
         return f"no potential for {', '.join(missing)}"
     folder.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the Materials Project would choose some of them otherwise today
+        warnings.simplefilter("ignore")  # today the Materials Project would choose some of them differently
         try:
             MPRelaxSet(structure).write_input(str(folder), potcar_spec="PMG_VASP_PSP_DIR" not in SETTINGS)
         except (OSError, ValueError, KeyError) as error:
@@ -73,7 +73,7 @@ def read_output(path: Path) -> tuple[ComputedEntry | None, str]:
             entry = run.get_computed_entry(entry_id=path.parent.name)
             kind = entry.parameters["run_type"]
             entry.parameters["run_type"] = SAME_FUNCTIONAL.get(kind, kind)
-        except Exception as error:  # a file may be cut off or broken anywhere, and pymatgen stumbles in as many ways
+        except Exception as error:  # a file may be cut off or broken anywhere, and pymatgen may raise anything
             message = (str(error).splitlines() or [""])[0]
             return None, f"unreadable {path.name}: {type(error).__name__}: {message}"
     if not math.isfinite(entry.energy):

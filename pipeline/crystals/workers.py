@@ -1,8 +1,8 @@
-"""Tasks in processes of their own: one that takes too long or dies costs its own result and nothing else.
+"""Tasks in worker processes, both ends of the pipe in one file: a task that takes too long or dies loses only itself.
 
-A worker is a fresh interpreter with one thread. It serves one task after the other, is killed when a task is over its
-time, and is replaced when it died. No worker outlives its parent, however that ends: the parent kills its workers when
-it is done, and a worker whose parent is gone ends itself.
+A worker is a fresh interpreter with one thread. It runs one task after the other, is killed when a task exceeds its
+time, and is replaced when it dies. No worker outlives its parent, however the parent ends: the parent kills its workers
+when it is done, and a worker whose parent is gone ends itself.
 """
 
 import multiprocessing
@@ -23,9 +23,9 @@ from pipeline.store.journal import Journal
 from pipeline.store.progress import Progress
 
 Result = TypeVar("Result")
-START_SECONDS = 600.0  # for a worker to start and to initialise, which for CHGNet on a busy network drive is minutes
+START_SECONDS = 600.0  # for a worker to start and to initialise; CHGNet on a busy network drive takes minutes
 DIED = "failed: worker died"
-HOPELESS = 3  # deaths in a row of workers that had nothing else beside them
+HOPELESS = 3  # deaths in a row of workers that ran alone
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -46,13 +46,13 @@ def run_tasks(
     label: str,
     initialise: Callable[[], Any] | None = None,
 ) -> Iterator[tuple[int, Outcome[Result]]]:
-    """Yield the position and the outcome of function(item) for every item, in the order in which they are done.
+    """Yield the position and the outcome of function(item) for every item, in the order in which they finish.
 
-    With `initialise`, which each worker calls once before its first task, it is function(initialise(), item); what that
-    takes is not counted in the seconds of a task; if it fails, or takes more than START_SECONDS, that is an error.
-    Workers find both functions by name, so they are functions of modules (or `functools.partial` of such).
-    A task whose worker died, maybe killed or for want of memory, is tried once more, alone, after all others, until
-    some in a row have died again: then it is the machine.
+    With `initialise`, the call is function(initialise(), item). Each worker calls `initialise` once, before its first
+    task, and the seconds of a task do not include it. It is an error if it fails or takes more than START_SECONDS.
+    Workers find both functions by name, so these must be module-level functions (or `functools.partial` of such).
+    A task whose worker died, perhaps killed or out of memory, is tried once more, alone, after all others. If HOPELESS
+    workers in a row die again, the machine is to blame, and no more are tried.
     """
     died: dict[int, Outcome[Result]] = {}
     tries = partial(_try_tasks, function, seconds=seconds, initialise=initialise)
@@ -119,10 +119,10 @@ def run_tasks_once(
     label: str,
     initialise: Callable[[], Any] | None = None,
 ) -> Iterator[tuple[int, Outcome[Result]]]:
-    """Yield the same, but what is in the journal of `finished` tasks first; what gets done is kept in it.
+    """Yield the same as `run_tasks`, but first what is in the journal of `finished` tasks; keep new outcomes in it.
 
-    What the function returns must be what JSON can hold. A task whose worker died again is not kept: it may fare better
-    if the whole has to be tried again, with more memory.
+    JSON must be able to hold what the function returns. A task whose worker died again is not kept: it may succeed in
+    another attempt with more memory.
     """
     known = {} if finished is None else finished.entries
     todo = [position for position in range(len(items)) if f"{label} {position}" not in known]
@@ -137,7 +137,7 @@ def run_tasks_once(
 
 
 class Worker:
-    """A worker process, and the task that it is at."""
+    """A worker process and its current task."""
 
     def __init__(self, function: Callable[..., Any], initialise: Callable[[], Any] | None, label: str) -> None:
         context = multiprocessing.get_context("spawn")
@@ -148,7 +148,7 @@ class Worker:
         theirs.close()  # or the end of the worker would not end the connection
         self.ready, self.dead = False, False
         self.position: Any = None
-        self.started = time.monotonic()  # the process, then its task
+        self.started = time.monotonic()  # of the process, later of its task
         self._send((function, initialise))
 
     def give(self, position: int, item: Any) -> None:
@@ -157,7 +157,7 @@ class Worker:
         self._send(item)
 
     def outcome(self, seconds: float) -> Outcome[Any] | None:
-        """Return the outcome of the task if there is one; a worker that cannot start is an error."""
+        """Return the outcome of the task if there is one; raise an error if the worker cannot start."""
         answer = self._answer()
         if answer is None and self.position is not None and time.monotonic() - self.started >= seconds:
             self.dead = True
@@ -182,7 +182,7 @@ class Worker:
         self.process.close()
 
     def _answer(self) -> Outcome[Any] | None:
-        alive = self.process.is_alive()  # asked first: what it sent before its death is still there
+        alive = self.process.is_alive()  # asked first: what it sent before its death can still be read
         try:
             if self.connection.poll():
                 answer: Outcome[Any] = self.connection.recv()
@@ -198,7 +198,7 @@ class Worker:
         return Outcome(None, f"{DIED} ({cause})")
 
     def _send(self, value: Any) -> None:
-        with suppress(ConnectionError):  # the process is gone, which the next answer says, with the cause
+        with suppress(ConnectionError):  # the process is gone: the next answer says so, with the cause
             self.connection.send(value)
 
 
@@ -212,10 +212,10 @@ def _wait(crew: Sequence[Worker], seconds: float) -> None:
 
 @contextmanager
 def _inherited() -> Iterator[None]:
-    """Let a process that is started in the block have one thread and no ear for signals.
+    """Give a process that is started in the block one thread, and block signals in it.
 
-    What stops a job goes to all its processes (Ctrl-C, the end of an allocation). The workers must not die of it before
-    the parent does, or it would take their death for the fault of their tasks.
+    A signal that stops a job (Ctrl-C, the end of an allocation) goes to all its processes. Workers must not die of it
+    before the parent does, or the parent would blame their tasks.
     """
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
@@ -229,7 +229,7 @@ def _inherited() -> Iterator[None]:
 
 
 def _serve(connection: Connection) -> None:
-    """Do the tasks that come over the connection; this is what a worker process runs."""
+    """Run the tasks that come over the connection; a worker process runs this function."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         function, initialise = connection.recv()
@@ -248,7 +248,7 @@ def _serve(connection: Connection) -> None:
             continue
         try:
             connection.send(Outcome(function(*before, item), ""))
-        except Exception as error:  # of the function, or because what it returned cannot be sent
+        except Exception as error:  # from the function, or because its result cannot be sent
             connection.send(Outcome(None, _failure(error)))
 
 

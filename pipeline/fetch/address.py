@@ -22,7 +22,7 @@ from pipeline.fetch.verified import CHUNK, difference, sha256_of
 logger = logging.getLogger(__name__)
 
 TIMEOUT = 30.0  # seconds without a single byte
-RETRIES = 3  # in a row, without any byte more than before
+RETRIES = 3  # in a row, without a single new byte
 BACKOFF = 1.0  # seconds before the first retry, doubled for each further one
 LONGEST_WAIT = 60.0
 
@@ -30,11 +30,11 @@ _TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class DownloadError(FetchError):
-    """A download that failed, and that another attempt would not mend."""
+    """A download that failed for good: another attempt would not help."""
 
 
 class TransientError(DownloadError):
-    """A download that failed for a reason that may pass; ``wait`` is the pause that the server asked for, if any."""
+    """A failed download that is worth another attempt; ``wait`` is the pause that the server asked for, if any."""
 
     def __init__(self, message: str, wait: float | None = None) -> None:
         super().__init__(message)
@@ -84,7 +84,7 @@ def _transfer_with_retries(address: str, part: Path, resource: Resource, progres
             _transfer(address, part, resource, progress)
             return
         except TransientError as error:
-            # Only bytes beyond the furthest point count as progress: a server that starts anew each time must not loop.
+            # Only bytes beyond the furthest point count as progress: a server may start anew each time.
             if _size(part) > furthest:
                 furthest, failures = _size(part), 0
             failures += 1
@@ -147,7 +147,7 @@ def _open(address: str, offset: int) -> http.client.HTTPResponse:
 
 
 def _extent(response: http.client.HTTPResponse) -> tuple[int, int | None]:
-    """Where the body of a response starts in the file, and the size of the whole file if the server says it."""
+    """Return where a response's body starts in the file, and the size of the whole file if the server gives it."""
     if response.status == 206:
         span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
         if span is None:
@@ -165,7 +165,7 @@ def _read(response: http.client.HTTPResponse, address: str) -> bytes:
 
 
 def _explain(error: OSError | http.client.HTTPException, address: str) -> DownloadError:
-    """The words for a failed connection, as an error that may pass or one that will not."""
+    """Return the error for a failed connection: a TransientError if another attempt may help."""
     host = urlsplit(address).hostname
     if isinstance(error, urllib.error.HTTPError):
         message = f"HTTP {error.code} {error.reason}"

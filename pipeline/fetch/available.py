@@ -1,4 +1,4 @@
-"""Where a resource could be had from, without fetching it."""
+"""Where a resource is available, found out without fetching it."""
 
 import shutil
 from collections.abc import Sequence
@@ -16,18 +16,21 @@ NETWORK = "network"
 
 @dataclass(frozen=True)
 class Available:
-    """The source of a resource: `cache`, a kind of data.order that is on this machine, `network`, or none and why."""
+    """The source of a resource: `cache`, a kind in data.order that is on this machine, `network`, or None.
+
+    If it is None, the reasons say why.
+    """
 
     source: str | None
     reasons: tuple[str, ...] = ()
 
 
 def available(resource: Resource, cache: Path, order: Sequence[str], mirror: Path | None) -> Available:
-    """Return where the verified file is, or may be; a FetchError if its checksum is not known."""
+    """Return where the verified file is, or may be; raise a FetchError if its checksum is not known."""
     fault = cached_fault(resource.path(cache), resource.checksum)
     if fault == "":
         return Available("cache")
-    if fault is not None:  # the workflow does not fetch what is there
+    if fault is not None:  # the workflow does not fetch a file that exists
         return Available(None, (f"{resource.path(cache)}: {fault}; remove it, and it is fetched again",))
     reasons: list[str] = []
     for kind in order:
@@ -44,7 +47,7 @@ _FIELDS = {"package": "packages", "address": "addresses"}
 
 
 def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]) -> str | None:
-    """Return `kind`, or `network`, if the resource can be had from there; else add why not."""
+    """Return `kind`, or `network`, if the resource is available there; otherwise add the reason to `reasons`."""
     if kind == "embedded":
         return "embedded" if any(_is_right(path, resource, reasons) for path in _shipped(resource)) else None
     if kind == "mirror":
@@ -68,7 +71,7 @@ def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]
 
 
 def _shipped(resource: Resource) -> list[Path]:
-    """Return the files of installed dependencies that hold the resource; none is imported, which takes seconds."""
+    """Return the files of installed dependencies that hold the resource; importing these would take seconds."""
     specs = [(find_spec(source.module), source.member) for source in resource.embedded]
     return [Path(folder, member) for spec, member in specs if spec for folder in spec.submodule_search_locations or ()]
 

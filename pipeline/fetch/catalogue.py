@@ -1,4 +1,4 @@
-"""The files that the experiments use: checksums taken from the real files, sources, origins and licences."""
+"""The files that the experiments use, one entry each, in one long table: sources, licences and checksums."""
 
 from pipeline.fetch.resource import Embedded, Package, Resource
 
@@ -58,13 +58,13 @@ def _mirrored(name: str, file: str, size: int, sha256: str, origin: str) -> Reso
 
 
 def _mp20(file: str) -> Resource:
-    """A file of which the checksum is not known: the user has to give it."""
+    """A file whose checksum is not known: the user has to give it."""
     origin = f"MP-20 of CDVAE (T. Xie et al., 2022), MIT; {_MATERIALS_PROJECT}"
     return Resource("mp20", file, None, origin, addresses=(f"{_MP20_ADDRESS}/{file}",))
 
 
 def _ptb(file: str) -> Resource:
-    """A file of which the checksum is not known: the user has to give it."""
+    """A file whose checksum is not known: the user has to give it."""
     origin = (
         "Penn Treebank as T. Mikolov prepared it, 2010, by way of W. Zaremba's lstm; the text is under LDC's licence"
     )
@@ -135,7 +135,7 @@ _RESOURCES = (
     Resource(
         "cifar10_binary",
         "cifar-10-binary.tar.gz",
-        "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",  # as widely published, not taken by us
+        "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",  # as widely published; not checked by us
         "CIFAR-10, A. Krizhevsky, 2009; the author's archive",
         170052171,
         addresses=("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),
@@ -157,7 +157,7 @@ _RESOURCES = (
             ),
         ),
     ),
-    # The checksum is the one that projects which use the file have published; this project has not seen it.
+    # The checksum was published by projects that use the file. This project has not seen the file.
     Resource(
         "inception",
         "inception-2015-12-05.pt",

@@ -1,4 +1,4 @@
-"""Errors of fetching: a resource that no source gave, and one kind of source that did not work."""
+"""Errors of fetching: no source could provide a resource, or one kind of source failed."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from pipeline.errors import KinoflowError
 
 
 class FetchError(KinoflowError):
-    """A resource that could not be fetched, or a description of one that has no meaning."""
+    """A resource that could not be fetched, or whose description is invalid."""
 
 
 class SourceError(FetchError):
-    """One kind of source that did not work: the reason for each thing tried, and what the user can do about it."""
+    """A kind of source that failed: the reason for each attempt, and what the user can do about it."""
 
     def __init__(self, reasons: Sequence[str], advice: str) -> None:
         super().__init__("; ".join(reasons))

@@ -39,12 +39,12 @@ def fetch(
 ) -> Path:
     """Return the verified file ``<cache>/<name>/<file>``, trying the sources in ``order`` if it is not there.
 
-    Without ``mirror`` the directory in the environment variable KINOFLOW_MIRROR is the mirror. Several processes may
-    fetch the same resource at once: one does the work.
+    Without ``mirror``, the environment variable KINOFLOW_MIRROR names the mirror. Several processes may fetch the same
+    resource at once: one does the work.
     """
     _check_order(order)
     target, checksum = resource.path(cache), resource.checksum
-    # Before the lock, so that a cache that is filled and read-only serves.
+    # Check before locking, so that a cache that already has the file may be read-only.
     if cached_fault(target, checksum) == "":
         return target
     try:
@@ -66,7 +66,7 @@ def fetch(
 
 
 def find(name: str) -> list[Resource]:
-    """The resources of the catalogue under a key such as ``mnist/t10k-labels-idx1-ubyte`` or a group (``mnist``)."""
+    """Return the catalogue's resources for a key such as ``mnist/t10k-labels-idx1-ubyte`` or a group (``mnist``)."""
     found = [resource for key, resource in CATALOGUE.items() if name in (key, resource.name)]
     if found:
         return found
@@ -86,7 +86,7 @@ def fetch_by_name(
 ) -> list[Path]:
     """Fetch the resources that ``find`` gives for a name, and return their paths.
 
-    ``checksums`` are the user's own SHA-256 by key, for the files of which the catalogue has none.
+    ``checksums`` are the user's own SHA-256 by key, for files without one in the catalogue.
     """
     given = dict(checksums or {})
     for key in given:
@@ -100,7 +100,7 @@ def fetch_by_name(
 
 
 def list_resources(cache: Path | None = None) -> list[dict[str, str]]:
-    """One row per resource of the catalogue: name, size, sources, whether it is in the cache, origin and licence."""
+    """Return one row per file of the catalogue: name, size, sources, whether it is in the cache, origin and licence."""
     rows = []
     for key, resource in CATALOGUE.items():
         known = {
@@ -131,7 +131,7 @@ def _check_order(order: Sequence[str]) -> None:
 
 
 def cached_fault(target: Path, checksum: str) -> str | None:
-    """Empty when the cached file is right, None when there is none, else what is wrong with it."""
+    """Return what is wrong with the cached file; empty if it is right, None if there is no file."""
     if not target.exists():
         return None
     if not target.is_file():
@@ -156,7 +156,7 @@ def _obtain_first(resource: Resource, target: Path, order: Sequence[str], reques
 def _report(
     resource: Resource, target: Path, order: Sequence[str], failures: dict[str, SourceError], fault: str | None
 ) -> str:
-    """What was tried, why it failed and what to do, for all kinds of source whether tried or not."""
+    """Return what was tried, why it failed and what to do, for all kinds of source, tried or not."""
     lines = [f"could not fetch {resource.key} (data.order: {', '.join(order)})"]
     if fault is not None:
         lines.append(f"  cache: {target} is corrupted and could not be replaced: {fault}")

@@ -12,7 +12,7 @@ MIRROR_VARIABLE = "KINOFLOW_MIRROR"
 
 
 def mirror_directory(mirror: Path | None) -> Path | None:
-    """Return the mirror that is given or, without one, that of the environment."""
+    """Return the given mirror or, without one, the mirror that the environment names."""
     if mirror is not None:
         return Path(mirror).expanduser()
     value = os.environ.get(MIRROR_VARIABLE, "")

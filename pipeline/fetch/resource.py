@@ -1,4 +1,4 @@
-"""What a resource is: one file, its checksum, its origin, and the sources that can give it."""
+"""A resource: one file, its checksum, its origin, and the sources that have it."""
 
 import re
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ class Package:
 class Resource:
     """One file ``<name>/<file>`` with its SHA-256, its origin and licence, and where to get it.
 
-    ``sha256`` is None for a file that this project has never seen; it is only fetched once the user has given one.
+    ``sha256`` is None for a file that this project has never seen. It is fetched only once the user gives a checksum.
 
     A mirror may always hold it under its own path ``<name>/<file>``; ``mirror`` lists further paths. So a filled cache
     is a mirror for another machine.
@@ -91,12 +91,12 @@ class Resource:
 
     @property
     def key(self) -> str:
-        """The name under which the catalogue lists the file, and its path in a cache or a mirror."""
+        """The file's name in the catalogue, and its path in a cache or a mirror."""
         return f"{self.name}/{self.file}"
 
     @property
     def checksum(self) -> str:
-        """The SHA-256; an error with what to do if it is not known."""
+        """The SHA-256; if it is not known, an error says what to do."""
         if self.sha256 is None:
             origins = " or ".join(self.addresses) or "its origin"
             raise FetchError(
@@ -107,7 +107,7 @@ class Resource:
         return self.sha256
 
     def with_checksum(self, sha256: str | None) -> "Resource":
-        """Return the resource with the checksum that a user gave, which must not contradict a known one."""
+        """Return the resource with a user's checksum, which must not contradict a known one."""
         if sha256 is None:
             return self
         if self.sha256 is not None and sha256 != self.sha256:
@@ -117,11 +117,11 @@ class Resource:
 
     @property
     def mirror_paths(self) -> tuple[str, ...]:
-        """Paths to look for in a mirror, its own first."""
+        """Paths to look for in a mirror, starting with the resource's own."""
         return (self.key, *(path for path in self.mirror if path != self.key))
 
     def path(self, cache: Path) -> Path:
-        """Where the verified file lies in a cache."""
+        """Return the path of the verified file in a cache."""
         return Path(cache) / self.name / self.file
 
 

@@ -12,22 +12,22 @@ CHUNK = 1 << 20
 
 
 class ChecksumError(FetchError):
-    """Bytes that are not the ones that were asked for."""
+    """Bytes with the wrong checksum, or too many of them."""
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a file, as 64 hexadecimal digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def difference(expected: str, got: str) -> str:
-    """The words that report a wrong checksum."""
+    """Return the message for a wrong checksum."""
     return f"checksum differs: expected {expected} got {got}"
 
 
 def write_verified(stream: IO[bytes], target: Path, sha256: str, size: int | None = None) -> None:
-    """Copy a stream to ``target`` by way of a temporary file, refusing other bytes than those of the checksum."""
+    """Copy a stream to ``target`` by way of a temporary file; raise an error if the checksum or the size is wrong."""
     digest = hashlib.sha256()
     written = 0
     with replacing(target) as temporary:

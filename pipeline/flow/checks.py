@@ -1,4 +1,4 @@
-"""Checks of arguments: each raises a FlowError that names the argument, the offending value and what is allowed."""
+"""Checks of arguments. Each raises a FlowError that names the argument, the bad value and what is allowed."""
 
 import torch
 from torch import Tensor

@@ -1,13 +1,17 @@
-"""Work on many rows of a vocabulary's size within a bounded amount of memory."""
+"""Chunks of rows, so that work on many rows of a vocabulary's size fits in memory."""
 
 from collections.abc import Iterator
 
-MEMORY_BUDGET = 2**30  # bytes that the rows of one chunk, with their intermediates, may take; may be set anew
+MEMORY_BUDGET = 2**30  # bytes for the rows of one chunk and their intermediates; a caller may change it
 _INTERMEDIATES = 8  # float64 tensors of a row's size that are alive at once
 
 
 def row_chunks(rows: int, row_size: int, budget: int | None = None) -> Iterator[slice]:
-    """Yield slices of 0..rows such that each holds as many rows of `row_size` float64 values as the budget admits."""
+    """Yield slices of 0..rows, each with as many rows of `row_size` float64 values as the budget allows.
+
+    >>> list(row_chunks(rows=5, row_size=100, budget=2 * 8 * 8 * 100))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
     step = max(1, (budget or MEMORY_BUDGET) // (8 * _INTERMEDIATES * row_size))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))

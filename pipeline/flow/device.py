@@ -1,4 +1,4 @@
-"""Constant tables that follow the tokens to whatever device they are on."""
+"""Constant tables that follow the tokens to their device."""
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ class Table:
 
     @property
     def values(self) -> Tensor:
-        """The tensor where it was made."""
+        """The tensor on the device it was made on."""
         return self._copies[self._home]
 
     def on(self, device: torch.device) -> Tensor:

@@ -1,4 +1,4 @@
-"""Distances between tokens, row by row: from a table, from embeddings, or from a function."""
+"""Distances between tokens: from a table, from embeddings, or from a function."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 
 
 class Distance(ABC):
-    """A function d(x, x1) >= 0 that is zero only at x = x1; neither symmetry nor a triangle inequality is asked for."""
+    """A function d(x, x1) >= 0 that is zero only at x = x1. It need not be symmetric or obey a triangle inequality."""
 
     size: int  # the number of tokens
 
@@ -23,12 +23,17 @@ class Distance(ABC):
         """Return d(x, x1) for every token x, [..., K]."""
 
     def within(self, tokens: Tensor) -> "Distance":
-        """Return the distance between some of the tokens only, which are numbered anew."""
+        """Return the distance between some of the tokens, numbered 0, 1, 2, ... in their order."""
         return FunctionDistance(lambda x, x1: self.rows(tokens.to(x1)[x1.squeeze(-1)])[..., tokens], len(tokens))
 
 
 class TableDistance(Distance):
-    """Distances from a table [x1, x]."""
+    """Distances from a table [x1, x].
+
+    >>> ring = TableDistance(torch.tensor([[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]]))
+    >>> ring.rows(torch.tensor(3))
+    tensor([1., 2., 1., 0.], dtype=torch.float64)
+    """
 
     def __init__(self, table: Tensor) -> None:
         if table.dim() != 2 or table.shape[0] != table.shape[1]:
@@ -43,9 +48,12 @@ class TableDistance(Distance):
 
 
 class EmbeddingDistance(Distance):
-    """d(x, x1) = |emb(x) - emb(x1)|^lp: a power of the Euclidean distance, computed when asked for.
+    """d(x, x1) = |emb(x) - emb(x1)|^lp, a power of the Euclidean distance. Rows are computed when they are needed.
 
-    The embeddings are taken as they are; for a codebook that is compared by angle, give normalised ones.
+    The embeddings are used as they are. Normalise them first if the codebook is compared by angle.
+
+    >>> EmbeddingDistance(torch.tensor([0.0, 1.0, 3.0]), lp=2).rows(torch.tensor([0]))
+    tensor([[0., 1., 9.]], dtype=torch.float64)
     """
 
     def __init__(self, embeddings: Tensor, lp: float) -> None:
@@ -62,7 +70,11 @@ class EmbeddingDistance(Distance):
 
 
 class FunctionDistance(Distance):
-    """Distances from a function of two broadcastable tensors of tokens (x, x1)."""
+    """Distances from a function of two broadcastable tensors of tokens (x, x1).
+
+    >>> FunctionDistance(lambda x, x1: (x - x1).abs(), size=5).rows(torch.tensor(1))
+    tensor([1, 0, 1, 2, 3])
+    """
 
     def __init__(self, function: Callable[[Tensor, Tensor], Tensor], size: int) -> None:
         self._function, self.size = function, size
@@ -75,9 +87,9 @@ _NEARLY_EQUAL = 1e-12  # of the median distance to the nearest token
 
 
 def check_distance(distance: Distance, vocabulary: Vocabulary) -> None:
-    """Raise, naming the tokens, unless the distance is a number >= 0 within each kind and zero just at x = x1.
+    """Raise unless the distance is a number >= 0 within each kind and zero only at x = x1. The error names the tokens.
 
-    Dead or duplicate codes of a learned codebook are found here: the distance between them is zero or as good as zero.
+    This finds dead or duplicate codes of a learned codebook: their distance is zero or almost zero.
     """
     if distance.size != vocabulary.size:
         raise FlowError(f"distance: made for {distance.size} tokens, but the vocabulary has {vocabulary.size}")

@@ -1,6 +1,6 @@
 """Fluxes as matrices j[..., x, z]: the mass per unit of time that moves from state z to state x.
 
-These are the reference forms, for small vocabularies, of what `velocities` computes one row at a time.
+`velocities` computes them one row at a time. The matrices here are the reference, for small vocabularies.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,11 @@ LaplacianConductance = Callable[[Tensor], Tensor]  # p [..., K] -> rho [..., K, 
 
 
 def divergence(flux: Tensor) -> Tensor:
-    """Return the outgoing minus the incoming flux of every state (eq:discrete_divergence)."""
+    """Return the outgoing minus the incoming flux of every state (eq:discrete_divergence).
+
+    >>> divergence(torch.tensor([[0.0, 0.0], [0.3, 0.0]]))  # mass moves from state 0 to state 1
+    tensor([ 0.3000, -0.3000])
+    """
     off_diagonal = flux - torch.diag_embed(flux.diagonal(dim1=-2, dim2=-1))
     return off_diagonal.sum(-2) - off_diagonal.sum(-1)
 
@@ -24,7 +28,7 @@ def divergence(flux: Tensor) -> Tensor:
 def kinetic_energy(flux: Tensor, rho: Tensor) -> Tensor:
     """Return sum over x != z of j(x, z)^2 / rho(x, z), rho = p(z) / w(x, z) (e:kinetic_optimal_energy).
 
-    Infinite if there is flux where nothing conducts, zero where there is neither.
+    It is infinite if mass moves where nothing conducts. Pairs without flux cost nothing.
     """
     return torch.where(flux == 0, 0.0, flux**2 / rho).sum((-2, -1))
 
@@ -32,7 +36,7 @@ def kinetic_energy(flux: Tensor, rho: Tensor) -> Tensor:
 def potential(rho: Tensor, prob_dot: Tensor) -> Tensor:
     """Return f with sum_z rho(x, z) (f(x) - f(z)) = dp(x) for every x (e:relaxation_lambda), up to a constant.
 
-    The system is scaled to the normalised Laplacian, so that states of nearly no mass do not spoil its condition.
+    The system is scaled to the normalised Laplacian, so states with almost no mass do not spoil its condition.
     """
     size = rho.shape[-1]
     if size > LARGEST_LAPLACIAN:
@@ -55,7 +59,7 @@ def potential(rho: Tensor, prob_dot: Tensor) -> Tensor:
 
 
 def local_conductance(prob: Tensor) -> Tensor:
-    """Return rho(x, z) = p(x) p(z) / (1 + |x - z|): kinetic-optimal, but dear between tokens with distant numbers."""
+    """Return rho(x, z) = p(x) p(z) / (1 + |x - z|): kinetic-optimal, but with a higher cost of long jumps."""
     number = torch.arange(prob.shape[-1], dtype=prob.dtype, device=prob.device)
     return prob[..., None] * prob[..., None, :] / (1 + (number[:, None] - number).abs())
 

@@ -8,10 +8,17 @@ from pipeline.flow.posterior import Model
 
 
 def guided(conditional: Model, unconditional: Model, scale: float) -> Model:
-    """Return the model with logits u + scale (c - u), c and u those of the two models.
+    """Return the model with logits u + scale (c - u), where c and u are the logits of the two models.
 
-    scale = 1 is the conditional model itself, evaluated alone; 0 the unconditional one. A guided evaluation counts once
-    as a function evaluation, though it runs both networks.
+    scale = 1 returns the conditional model itself and 0 the unconditional one, so only one network runs. A guided
+    evaluation runs both networks and counts as one function evaluation.
+
+    >>> def cat(x, t):
+    ...     return torch.tensor([2.0, 0.0]).expand(*x.shape, 2)
+    >>> def any_image(x, t):
+    ...     return torch.zeros(*x.shape, 2)
+    >>> guided(cat, any_image, scale=1.5)(torch.tensor([[0]]), torch.tensor([0.5]))
+    tensor([[[3., 0.]]])
     """
     if not 0 <= scale < float("inf"):
         raise FlowError(f"scale: a finite guidance scale of at least 0 expected, got {scale}")

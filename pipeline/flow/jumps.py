@@ -1,6 +1,6 @@
 """Jumps out of a state: the total rate, and a draw of the destination.
 
-The interface is all that steps need, so that a path may offer a jump that never builds a row of K rates.
+Steps need nothing else of a jump, so a closed form can offer one that never builds a row of K rates.
 """
 
 from abc import ABC, abstractmethod
@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import draw_by_totals
-from pipeline.flow.velocities import advancing, preserving
+from pipeline.flow.velocities.net_rates import advancing, preserving
 
 
 @dataclass(frozen=True)
 class Correction:
     """How strongly a jump is corrected: the weight w of the corrector and the limit L of its total rate, both [...].
 
-    The corrector's rate to x is min(w |n(x, z)|, L p(x)). Times p(z), both parts are symmetric in x and z, so that the
-    limited corrector still leaves p as it is; and the limits add up to L.
+    The corrector's rate to x is min(w |n(x, z)|, L p(x)). Times p(z), both parts are symmetric in x and z, so the
+    limited corrector still leaves p unchanged. The limits of all x add up to L.
     """
 
     weight: Tensor
@@ -28,6 +28,10 @@ class Correction:
         """Return the corrector's rates to every state, [..., K]."""
         return torch.minimum(self.weight[..., None] * preserving(net_rates), self.limit[..., None] * prob)
 
+    def at(self, places: Tensor) -> "Correction":
+        """Return the correction of some of the states, given by their numbers or by a mask."""
+        return Correction(self.weight[places], self.limit[places])
+
 
 class Jump(ABC):
     """The jump out of each state z: `rate` [...] per unit of the path's clock."""
@@ -36,11 +40,16 @@ class Jump(ABC):
 
     @abstractmethod
     def destination(self, uniforms: Tensor) -> Tensor:
-        """Return where each jump goes, one uniform number [...] each; any token where the rate is zero."""
+        """Return where each jump goes, given one uniform number [...] for each; any token where the rate is zero."""
 
 
 class RowJump(Jump):
-    """A jump given by the full rows of rates [..., K]; the plain reference."""
+    """A jump given by full rows of rates [..., K].
+
+    >>> jump = RowJump(torch.tensor([0.0, 3.0, 1.0], dtype=torch.float64))
+    >>> jump.rate, jump.destination(torch.tensor(0.9, dtype=torch.float64))
+    (tensor(4., dtype=torch.float64), tensor(2))
+    """
 
     def __init__(self, rates: Tensor) -> None:
         self.rates = rates
@@ -51,13 +60,13 @@ class RowJump(Jump):
 
     @property
     def running_totals(self) -> Tensor:
-        """The running totals of the rates to every state, of equal ones where there is no jump, [..., K]."""
+        """The running totals of the rates to every state, [..., K]; all states are alike where there is no jump."""
         still = self.rate == 0
         return (self.rates + still[..., None]).cumsum(-1)
 
 
 class SharedJump(Jump):
-    """A jump given by rows of rates [M, K] that states share: `which` [N] of them each has."""
+    """A jump given by rows of rates [M, K] that states share; `which` [N] is the row of each state."""
 
     def __init__(self, rows: RowJump, which: Tensor) -> None:
         self._rows, self._which = rows, which
@@ -67,8 +76,25 @@ class SharedJump(Jump):
         return draw_by_totals(self._rows.running_totals[self._which], uniforms)
 
 
+class KindwiseJump(Jump):
+    """A jump for each kind of position, put together."""
+
+    def __init__(self, kinds: Tensor, jumps: dict[int, Jump]) -> None:
+        self._kinds, self._jumps = kinds, jumps
+        self.rate = torch.empty(kinds.shape, dtype=torch.float64, device=kinds.device)
+        for kind, jump in jumps.items():
+            self.rate[kinds == kind] = jump.rate
+
+    def destination(self, uniforms: Tensor) -> Tensor:
+        tokens = torch.empty_like(self._kinds)
+        for kind, jump in self._jumps.items():
+            here = self._kinds == kind
+            tokens[here] = jump.destination(uniforms[here])
+        return tokens
+
+
 def row_jump(net_rates: Tensor, correction: Correction | None = None, prob: Tensor | None = None) -> RowJump:
-    """Return the jump with a velocity's net rates; a correction needs the probabilities of all states too."""
+    """Return the jump with a velocity's net rates; a correction also needs the probabilities of all states."""
     rates = advancing(net_rates)
     if correction is not None and prob is not None:
         rates = rates + correction.rates(net_rates, prob)

@@ -1,4 +1,4 @@
-"""Evaluation of the likelihood bound on a stratified grid, with its Monte-Carlo error."""
+"""The likelihood bound, evaluated on a stratified grid of times, with its Monte-Carlo error."""
 
 import math
 from collections.abc import Callable
@@ -9,20 +9,21 @@ from torch import Tensor
 
 from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import check_count
-from pipeline.flow.elbo import general_elbo, mixture_elbo
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import Model, log_posterior
+from pipeline.flow.rates import Rates, rates_of
 from pipeline.flow.schedulers import KineticOptimal, Polynomial, Scheduler
-from pipeline.flow.velocities import VELOCITIES, Velocity, kinetic_optimal
+from pipeline.flow.velocities import Velocity
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 
 Integrand = Callable[[Path, Tensor, Tensor, Tensor, Tensor], Tensor]  # (path, logits, x1, t, x_t) -> [B, D]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Lower bounds on log p(x1) in nats per sequence and the standard errors of their estimates, float64[B]."""
+    """Lower bounds on log p(x1) in nats per sequence, and the standard errors of the estimates, float64[B]."""
 
     log_prob: Tensor
     standard_error: Tensor
@@ -37,17 +38,26 @@ def evaluate_bound(
     generator: torch.Generator,
     points: int = 1024,
     end: float = 1 - 1e-4,
-    velocity: str | Velocity = "kinetic_optimal",
+    velocity: str | Velocity = kinetic_optimal,
     scheduler: Scheduler | None = None,
     integrand: Integrand | None = None,
     progress: Callable[[int], None] = lambda point: None,
 ) -> Bound:
     """Estimate the bound for each sequence on the grid kappa_j = (j + eps) end / points (a:text_gen).
 
-    eps is uniform and shared by the points of a sequence. The integral over t becomes one over kappa of `scheduler`, t
-    = t_kappa, dt = dkappa / kappa'. By default kappa is that of the mixture, or of KineticOptimal(pi/4) where that
-    depends on the token, and t itself for other paths. The part of the integral above `end` is left out.
-    The integrand is that of the posterior under `velocity`, or another one, such as that of a network of scores.
+    eps is uniform, and the points of a sequence share it. The integral over t becomes one over the kappa of
+    `scheduler`, with dt = dkappa / kappa'. By default this is the scheduler of a mixture path, or KineticOptimal(pi/4)
+    if that one depends on the token, and kappa = t for other paths. The integral above `end` is left out.
+
+    The integrand is that of the posterior under `velocity`. Pass `integrand` to use another one, for example that of a
+    network of scores.
+
+    >>> path = build_path("mask", Vocabulary.single(2, specials=1))
+    >>> data, q = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0.25, 0.75])
+    >>> model, x1 = ExactPosterior(path, data, q), data[:1].expand(200, 2)
+    >>> bound = evaluate_bound(model, path, x1, points=64, generator=torch.Generator().manual_seed(0))
+    >>> round(float(bound.log_prob.mean().exp()), 2)  # a mask path with the exact posterior: the bound is tight
+    0.25
     """
     check_count(points, "points")
     if points < 2:
@@ -55,7 +65,7 @@ def evaluate_bound(
     if not 0 < end < 1:
         raise FlowError(f"end: must lie in (0, 1), got {end}")
     scheduler = scheduler or _grid_scheduler(path)
-    integrand = integrand or _integrand_of(VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity)
+    integrand = integrand or _integrand_of(rates_of(path, velocity))
     shift = uniform((len(x1),), generator, x1.device)
     any_token = torch.zeros(len(x1), dtype=torch.int64, device=x1.device)
     terms = []
@@ -72,14 +82,11 @@ def evaluate_bound(
     return Bound(stacked.sum(0), _standard_error(stacked))
 
 
-def _integrand_of(velocity: Velocity) -> Integrand:
-    """Return the integrand for a network whose logits are those of the posterior."""
+def _integrand_of(rates: Rates) -> Integrand:
+    """Return the integrand for a network that gives the logits of the posterior."""
 
     def integrand(path: Path, logits: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
-        posterior = log_posterior(path, logits, x1, x_t)
-        if velocity is kinetic_optimal and isinstance(path, MixturePath):
-            return mixture_elbo(path, posterior, x1, t, x_t)
-        return general_elbo(path, velocity, posterior.exp(), x1, t, x_t)
+        return rates.elbo(log_posterior(path, logits, x1, x_t), x1, t, x_t)
 
     return integrand
 
@@ -87,9 +94,9 @@ def _integrand_of(velocity: Velocity) -> Integrand:
 def _standard_error(values: Tensor) -> Tensor:
     """Return the standard error of sums [B] over strata from their terms [points, B].
 
-    The draws of x_t are independent, and neighbouring strata differ by little else: half the squared difference of a
-    pair is the variance of one. The shift of the grid is one number: it moves the sum by the rise from the first term
-    to the last, times a uniform number, of variance 1/12; the rise is smoothed over a few strata.
+    Two things vary. The draws of x_t are independent, and neighbouring strata differ by little else, so half the
+    squared difference of a pair estimates the variance of one. The shift of the grid is a uniform number, of variance
+    1/12. It moves the sum by the rise from the first term to the last; the rise is averaged over a few strata.
     """
     points = len(values)
     pairs = values[: points // 2 * 2].view(points // 2, 2, -1)

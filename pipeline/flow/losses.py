@@ -10,14 +10,16 @@ from torch import Tensor
 
 from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import check_count
-from pipeline.flow.elbo import general_elbo, masked_elbo, mixture_elbo
+from pipeline.flow.elbo import general_elbo
 from pipeline.flow.errors import FlowError
+from pipeline.flow.mixture_bounds import masked_elbo, mixture_elbo
 from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import log_posterior
+from pipeline.flow.rates import rates_of
 from pipeline.flow.registry import Registry
 from pipeline.flow.score import negative_score_entropy
 from pipeline.flow.state import at
-from pipeline.flow.velocities import VELOCITIES
 
 Loss = Callable[[Path, Tensor, Tensor, Tensor, Tensor], Tensor]
 
@@ -25,7 +27,11 @@ LOSSES: Registry[Loss] = Registry("loss")
 
 
 def stratified_times(count: int, generator: torch.Generator, end: float = 1 - 1e-3) -> Tensor:
-    """Return `count` times in [0, end), one in each of as many equal intervals, in random order, float64."""
+    """Return `count` times in [0, end), one in each of `count` equal intervals, in random order, float64.
+
+    >>> stratified_times(4, torch.Generator().manual_seed(0)).sort().values
+    tensor([0.2423, 0.4265, 0.6142, 0.9792], dtype=torch.float64)
+    """
     check_count(count, "count")
     if not 0 < end <= 1:
         raise FlowError(f"end: must lie in (0, 1], got {end}")
@@ -36,32 +42,67 @@ def stratified_times(count: int, generator: torch.Generator, end: float = 1 - 1e
 
 @LOSSES.register("cross_entropy")
 def cross_entropy(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
-    """Return -log p(x1 | x_t), defined for every path (eq:cross_entropy_p1|t)."""
+    """Return -log p(x1 | x_t), for any path (eq:cross_entropy_p1|t).
+
+    >>> path, x1 = build_path("mask", Vocabulary.single(2, specials=1)), torch.tensor([[0, 1]])
+    >>> x_t, logits = torch.tensor([[2, 1]]), torch.zeros(1, 2, 3)  # the second token is no longer masked
+    >>> cross_entropy(path, logits, x1, x_t, torch.tensor([0.5]))
+    tensor([[0.6931, -0.0000]])
+    """
     return -at(log_posterior(path, logits, x1, x_t), x1).squeeze(-1)
 
 
 @LOSSES.register("mixture_elbo")
 def negative_mixture_elbo(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
-    """Return the negative bound of a mixture path under its kinetic-optimal velocity."""
-    return -mixture_elbo(path, log_posterior(path, logits, x1, x_t), *path.aligned(x1, t, before_end=True), x_t)
+    """Return the negative bound of a mixture path under its kinetic-optimal velocity.
+
+    >>> path, x1 = build_path("uniform", Vocabulary.single(2), scheduler="linear"), torch.tensor([[0, 1]])
+    >>> negative_mixture_elbo(path, torch.zeros(1, 2, 2), x1, torch.tensor([[1, 1]]), torch.tensor([0.5]))
+    tensor([[0.3863, 1.0000]])
+    """
+    mixture, log_prob = _mixture(path, "mixture_elbo"), log_posterior(path, logits, x1, x_t)
+    return -mixture_elbo(mixture, log_prob, *path.aligned(x1, t, before_end=True), x_t)
 
 
 @LOSSES.register("masked_elbo")
 def negative_masked_elbo(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
-    """Return the negative bound of a mask path in its short form."""
-    return -masked_elbo(path, log_posterior(path, logits, x1, x_t), *path.aligned(x1, t, before_end=True), x_t)
+    """Return the negative bound of a mask path in its short form: a weighted cross-entropy of the masked tokens.
+
+    >>> path, x1 = build_path("mask", Vocabulary.single(2, specials=1)), torch.tensor([[0, 1]])
+    >>> negative_masked_elbo(path, torch.zeros(1, 2, 3), x1, torch.tensor([[2, 1]]), torch.tensor([0.5]))
+    tensor([[1.3863, -0.0000]])
+    """
+    mixture, log_prob = _mixture(path, "masked_elbo"), log_posterior(path, logits, x1, x_t)
+    return -masked_elbo(mixture, log_prob, *path.aligned(x1, t, before_end=True), x_t)
 
 
 @LOSSES.register("general_elbo")
 def negative_general_elbo(
     path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor, *, velocity: str = "kinetic_optimal"
 ) -> Tensor:
-    """Return the negative bound of any path under any velocity; O(K^2) a token."""
+    """Return the negative bound of any path under any velocity; O(K^2) a token.
+
+    >>> path, x1 = build_path("metric", Vocabulary.single(3)), torch.tensor([[0, 1]])
+    >>> x_t, t = torch.tensor([[2, 1]]), torch.tensor([0.5])
+    >>> negative_general_elbo(path, torch.zeros(1, 2, 3), x1, x_t, t, velocity="campbell").shape
+    torch.Size([1, 2])
+    """
     posterior = log_posterior(path, logits.double(), x1, x_t).exp()
-    return -general_elbo(path, VELOCITIES.get(velocity), posterior, *path.aligned(x1, t, before_end=True), x_t)
+    return -general_elbo(rates_of(path, velocity), posterior, *path.aligned(x1, t, before_end=True), x_t)
 
 
 @LOSSES.register("score_entropy")
 def scores_loss(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor) -> Tensor:
-    """Return the denoising score entropy of SEDD; `log_scores` says how the logits are concrete scores."""
+    """Return the denoising score entropy of SEDD; see `log_scores` for how logits become concrete scores.
+
+    >>> path, x1 = build_path("mask", Vocabulary.single(2, specials=1)), torch.tensor([[0, 1]])
+    >>> scores_loss(path, torch.zeros(1, 2, 3), x1, torch.tensor([[2, 1]]), torch.tensor([0.5]))  # as masked_elbo
+    tensor([[1.3863, 0.0000]], dtype=torch.float64)
+    """
     return -negative_score_entropy(path, logits, *path.aligned(x1, t, before_end=True), x_t)
+
+
+def _mixture(path: Path, loss: str) -> MixturePath:
+    if not isinstance(path, MixturePath):
+        raise FlowError(f"{loss}: {type(path).__name__} is not a mixture path; use cross_entropy or general_elbo")
+    return path

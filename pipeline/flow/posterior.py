@@ -1,4 +1,4 @@
-"""The factorised posterior p(x1 | x_t): how logits become one, how x1 is drawn, and the exact one of a small q."""
+"""The factorised posterior p(x1 | x_t): from logits to probabilities, draws of x1, and the exact one for a small q."""
 
 from collections.abc import Callable
 
@@ -15,10 +15,15 @@ Model = Callable[[Tensor, Tensor], Tensor]  # (x int64[B, D], t float[B]) -> log
 
 
 def constrain(path: Path, logits: Tensor, z: Tensor, kinds: Tensor) -> Tensor:
-    """Return logits that give mass only to tokens x1 that are possible at positions of `kinds` holding z.
+    """Return logits that give mass only to tokens x1 that are possible at positions of `kinds` that hold z.
 
-    A token of another kind, or one that is never data, is never predicted; a token that the source cannot have made (an
-    unmasked one) is its own x1.
+    Tokens of another kind, and tokens that are never data, are excluded. If the source cannot have made z, then z is
+    its own x1: an unmasked token stays.
+
+    >>> path = build_path("mask", Vocabulary.single(2, specials=1))
+    >>> constrain(path, torch.zeros(2, 3), z=torch.tensor([2, 1]), kinds=torch.tensor([0, 0]))
+    tensor([[0., 0., -inf],
+            [-inf, 0., -inf]])
     """
     check_logits(logits, path.vocabulary.size)
     absorbed, here = path.absorbed(z, kinds)[..., None], z[..., None]
@@ -31,13 +36,13 @@ def constrain(path: Path, logits: Tensor, z: Tensor, kinds: Tensor) -> Tensor:
 
 
 def log_posterior(path: Path, logits: Tensor, x1: Tensor, z: Tensor) -> Tensor:
-    """Return log p(x1 | x_t) at positions that hold the data x1, at least in float32, [..., K]."""
+    """Return log p(x1 | x_t) at positions with the data x1, in float32 or better, [..., K]."""
     logits = logits if logits.dtype == torch.float64 else logits.float()
     return torch.log_softmax(constrain(path, logits, z, path.vocabulary.kinds_of(x1)), dim=-1)
 
 
 class PosteriorSampler:
-    """Draws x1 from a model's posterior, sharpened as asked; counts the evaluations of the model."""
+    """Draws x1 from a model's posterior, sharpened by the filters, and counts the evaluations of the model."""
 
     def __init__(
         self,
@@ -67,7 +72,14 @@ class PosteriorSampler:
 
 
 class ExactPosterior:
-    """The true posterior for a data distribution that is small enough to be listed; it serves as a model."""
+    """The true posterior of a data distribution q that is small enough to list. It can stand in for a network.
+
+    >>> path = build_path("mask", Vocabulary.single(2, specials=1))
+    >>> model = ExactPosterior(path, torch.tensor([[0, 0], [1, 1]]), torch.tensor([0.25, 0.75]))
+    >>> model(torch.tensor([[2, 2]]), torch.tensor([0.5])).exp()  # both positions are still masked
+    tensor([[[0.2500, 0.7500, 0.0000],
+             [0.2500, 0.7500, 0.0000]]], dtype=torch.float64)
+    """
 
     def __init__(self, path: Path, sequences: Tensor, probabilities: Tensor) -> None:
         check_tokens(sequences, path.vocabulary.size, "sequences")
@@ -77,8 +89,8 @@ class ExactPosterior:
     def __call__(self, x: Tensor, t: Tensor) -> Tensor:
         """Return log p(x1^i | x) for every position i and token, [B, D, K] (eq:factorized_posterior).
 
-        Where x has no probability (a first-order step may move two tokens to a pair that q excludes), each position
-        goes by its own token alone.
+        A first-order step may move two tokens to a pair that q excludes. Such an x has no probability, and each
+        position then looks at its own token only.
         """
         count, length = self._sequences.shape
         times = t.double()[:, None, None].expand(len(x), count, length)

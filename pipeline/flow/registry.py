@@ -1,4 +1,4 @@
-"""Named implementations: a decorator to add one, a look-up with a helpful error, and the options each one takes."""
+"""Named implementations: a decorator to add one, a look-up with a helpful error, and the options of each."""
 
 import functools
 import inspect
@@ -12,7 +12,18 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 
 class Registry(Generic[T]):
-    """A mapping from names to functions whose keyword-only parameters are the options a user may set."""
+    """A mapping from names to functions. Their keyword-only parameters are the options that a user may set.
+
+    >>> greetings = Registry("greeting")
+    >>> @greetings.register("hello")
+    ... def hello(name, *, mark="!"):
+    ...     return f"Hello, {name}{mark}"
+    >>> greetings.bind("hello", mark="?")("Ada")
+    'Hello, Ada?'
+    >>> greetings.get("helo")
+    Traceback (most recent call last):
+    pipeline.flow.errors.FlowError: unknown greeting 'helo'; did you mean 'hello'? allowed: hello
+    """
 
     def __init__(self, noun: str) -> None:
         self.noun = noun
@@ -22,7 +33,7 @@ class Registry(Generic[T]):
     def register(self, name: str, example: Callable[..., dict[str, Any]] | None = None) -> Callable[[T], T]:
         """Return a decorator that adds a function under `name`.
 
-        Where the options' defaults do not suffice, because they come from data, `example` makes options to try it with.
+        Some options come from data and have no useful default. Then `example` makes options to try the function with.
         """
 
         def add(entry: T) -> T:
@@ -44,6 +55,10 @@ class Registry(Generic[T]):
         if name not in self._entries:
             raise FlowError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
         return self._entries[name]
+
+    def name_of(self, entry: Callable[..., Any]) -> str | None:
+        """Return the name of a registered function, None for any other, even one that wraps a registered function."""
+        return next((name for name, known in self._entries.items() if known is entry), None)
 
     def options(self, name: str) -> dict[str, inspect.Parameter]:
         """Return the keyword-only parameters of the function registered under `name`."""

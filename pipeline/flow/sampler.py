@@ -18,11 +18,13 @@ from pipeline.flow.velocities import VELOCITIES, Velocity
 
 @dataclass(frozen=True)
 class Clamp:
-    """Positions whose data are given: `tokens` [B, D] are kept where `fixed` bool[B, D], the rest is filled in.
+    """Positions whose data are given: `tokens` [B, D] stay where `fixed` bool[B, D] is true, and the rest is filled in.
 
-    Held as they are by default, which suits mask paths; with `noised` the model sees them at the noise level of the
-    rest, drawn anew from p_t(. | token) in every step, as paths whose model was trained at one level for all tokens
-    expect.
+    By default the model sees the given tokens as they are. This suits mask paths. On other paths the model was trained
+    with the same noise on all tokens. There, set `noised`: in every step it sees a new draw from p_t(. | token).
+
+    >>> Clamp(tokens=torch.tensor([[7, 0, 0]]), fixed=torch.tensor([[True, False, False]])).noised
+    False
     """
 
     tokens: Tensor
@@ -30,7 +32,7 @@ class Clamp:
     noised: bool = False
 
     def apply(self, x: Tensor, path: Path, t: float, generator: torch.Generator) -> Tensor:
-        """Return x with the given data in their places, as they look at time t."""
+        """Return x with the given data in their places, as the model sees them at time t."""
         if not self.noised or t == 1:
             return torch.where(self.fixed, self.tokens, x)
         x = x.clone()
@@ -41,14 +43,18 @@ class Clamp:
 
 @dataclass(frozen=True)
 class Samples:
-    """Tokens int64[B, D], and the number of model evaluations that each of them took."""
+    """Tokens int64[B, D], and the number of model evaluations for each sample."""
 
     tokens: Tensor
     evaluations: int
 
 
 def time_grid(steps: int) -> list[float]:
-    """Return 0 = t_0 < ... < t_steps = 1 in equal steps, each counted and none added up."""
+    """Return 0 = t_0 < ... < t_steps = 1 in equal steps. Each time is a fraction, so rounding adds no step.
+
+    >>> time_grid(4)
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
     check_count(steps, "steps")
     return [step / steps for step in range(steps + 1)]
 
@@ -73,12 +79,22 @@ def sample(
     progress: Callable[[int, int], None] | None = None,
     on_step: Callable[[Tensor, float], None] | None = None,
 ) -> Samples:
-    """Draw samples: x1 given x_t from the posterior, x_{t+h} given both; the last step lands on x1 (alg:alg_sampling).
+    """Draw samples. Each step draws x1 given x_t and then x_{t+h} given both; the last lands on x1 (alg:alg_sampling).
 
-    The positions are given by `kinds` [B, D], or by `shape` if the vocabulary has one kind; the times by a number of
-    equal steps or a list that rises from 0 to 1. `progress` is told how many steps are done, `on_step` sees the tokens
-    at the beginning and after each step. The tokens live on `device`, by default that of `kinds` or else of the
-    generator; a generator on the CPU gives the same draws for every device.
+    Say which positions there are by `kinds` [B, D], or by `shape` if the vocabulary has one kind. `steps` is a number
+    of equal steps, or a list of times that rises from 0 to 1. `progress` gets the number of steps done and of all
+    steps; `on_step` gets the tokens at the start and after each step. The tokens live on `device`. The default is the
+    device of `kinds`, or else of the generator. A generator on the CPU gives the same draws on every device.
+
+    >>> path = build_path("metric", Vocabulary.single(4))
+    >>> model = ExactPosterior(path, torch.tensor([[0, 1], [3, 2]]), torch.tensor([0.5, 0.5]))
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> drawn = sample(model, path, shape=(4, 2), steps=32, velocity="power_infinity", generator=generator)
+    >>> drawn.tokens, drawn.evaluations
+    (tensor([[3, 2],
+            [3, 2],
+            [3, 2],
+            [0, 1]]), 32)
     """
     if not path.ends_at_x1:
         raise FlowError(f"path: {type(path).__name__} does not end at x1, where the sampler lands")

@@ -1,7 +1,7 @@
 """Schedulers: how fast a mixture path moves its mass to the data, and the inverse temperature of a metric path.
 
-A mixture scheduler is known by its clock s = -log(1 - kappa), which makes every mixture path the same path in s; its
-speed ds/dt = kappa' / (1 - kappa) is the rate lambda of the mixture's kinetic-optimal velocity.
+A mixture scheduler is given by its clock s = -log(1 - kappa). In terms of s all mixture paths are the same. The clock
+runs at the speed ds/dt = kappa' / (1 - kappa), the rate lambda of the mixture's kinetic-optimal velocity.
 """
 
 import math
@@ -17,7 +17,7 @@ from pipeline.flow.registry import Registry
 
 
 class Scheduler(ABC):
-    """A mixture scheduler kappa_t(x1) that grows from 0 to 1; times and tokens are given in broadcastable shapes."""
+    """A mixture scheduler kappa_t(x1) that grows from 0 to 1. Times and tokens have broadcastable shapes."""
 
     token_dependent = False
 
@@ -39,7 +39,11 @@ class Scheduler(ABC):
 
 
 class Polynomial(Scheduler):
-    """kappa = t^exponent."""
+    """kappa = t^exponent.
+
+    >>> Polynomial(3).kappa(torch.tensor(0.5), x1=torch.tensor(0))
+    tensor(0.1250)
+    """
 
     def __init__(self, exponent: float) -> None:
         check_positive(exponent, "exponent")
@@ -56,10 +60,14 @@ class Polynomial(Scheduler):
 
 
 class Cosine(Scheduler):
-    """kappa = 1 - cos(pi t / 2): the share of tokens still to be moved is a cosine, as in masked image models."""
+    """kappa = 1 - cos(pi t / 2). The share of tokens still to move is a cosine, as in masked image models.
+
+    >>> Cosine().kappa(torch.tensor(0.5), x1=torch.tensor(0))
+    tensor(0.2929)
+    """
 
     def clock(self, t: Tensor, x1: Tensor) -> Tensor:
-        return -torch.log(torch.sin(math.pi / 2 * (1 - t)))  # sin(pi (1 - t) / 2) is exactly 0 at t = 1, the cosine not
+        return -torch.log(torch.sin(math.pi / 2 * (1 - t)))  # the sine is exactly 0 at t = 1, cos(pi t / 2) is not
 
     def rate(self, t: Tensor, x1: Tensor) -> Tensor:
         return math.pi / 2 * torch.tan(math.pi / 2 * t)
@@ -69,7 +77,11 @@ class Cosine(Scheduler):
 
 
 class KineticOptimal(Scheduler):
-    """The scheduler that makes a mixture a geodesic of the sphere; it depends on the token through its source mass."""
+    """The scheduler that makes a mixture a geodesic of the sphere. It depends on the token's mass in the source.
+
+    >>> KineticOptimal(math.pi / 2).kappa(torch.tensor(0.5), x1=torch.tensor(0))  # of a mask: sin^2(pi t / 2)
+    tensor(0.5000, dtype=torch.float64)
+    """
 
     def __init__(self, omega: Tensor | float) -> None:
         omega = torch.as_tensor(omega, dtype=torch.float64)
@@ -92,7 +104,7 @@ class KineticOptimal(Scheduler):
     def clock(self, t: Tensor, x1: Tensor) -> Tensor:
         """Return -log(1 - kappa) for kappa = 1 - sin^2((1 - t) W) / sin^2 W (e:ko_scheduler).
 
-        Written with sinc(x) = sin(pi x) / (pi x), so that W = 0 (all source mass on x1) is its limit 1 - (1 - t)^2.
+        With sinc(x) = sin(pi x) / (pi x), the limit 1 - (1 - t)^2 at W = 0 (all source mass on x1) comes out right.
         """
         angle = self._angle(t, x1)
         bend = torch.sinc((1 - t) * angle / math.pi) / torch.sinc(angle / math.pi)
@@ -117,30 +129,51 @@ SCHEDULERS: Registry = Registry("scheduler")
 
 @SCHEDULERS.register("linear")
 def linear(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
-    """kappa = t."""
+    """kappa = t.
+
+    >>> SCHEDULERS.get("linear")(torch.zeros(2), torch.tensor([True, True])).kappa(torch.tensor(0.5), torch.tensor(0))
+    tensor(0.5000)
+    """
     return Polynomial(1)
 
 
 @SCHEDULERS.register("cubic")
 def cubic(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
-    """kappa = t^3."""
+    """kappa = t^3.
+
+    >>> SCHEDULERS.get("cubic")(torch.zeros(2), torch.tensor([True, True])).kappa(torch.tensor(0.5), torch.tensor(0))
+    tensor(0.1250)
+    """
     return Polynomial(3)
 
 
 @SCHEDULERS.register("cosine")
 def cosine(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
-    """kappa = 1 - cos(pi t / 2)."""
+    """kappa = 1 - cos(pi t / 2).
+
+    >>> SCHEDULERS.get("cosine")(torch.zeros(2), torch.tensor([True, True])).kappa(torch.tensor(0.5), torch.tensor(0))
+    tensor(0.2929)
+    """
     return Cosine()
 
 
 @SCHEDULERS.register("kinetic_optimal")
 def kinetic_optimal(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
-    """kappa = 1 - sin^2((1 - t) W) / sin^2 W with W = arccos sqrt p(x1)."""
+    """kappa = 1 - sin^2((1 - t) W) / sin^2 W with W = arccos sqrt p(x1).
+
+    >>> scheduler = SCHEDULERS.get("kinetic_optimal")(torch.tensor([0.9, 0.1]), torch.tensor([True, True]))
+    >>> scheduler.kappa(torch.tensor(0.5), x1=torch.tensor([0, 1]))  # it depends on the token
+    tensor([0.7434, 0.6201], dtype=torch.float64)
+    """
     return KineticOptimal.for_source(p_x1, can_be_data)
 
 
 class Beta:
-    """The inverse temperature beta_t = c (t / (1 - t))^a of a metric path; a and c for all tokens or one per token."""
+    """The inverse temperature beta_t = c (t / (1 - t))^a of a metric path, with one a and c for all tokens or for each.
+
+    >>> Beta(a=5.0, c=1.0).value(torch.tensor([0.0, 0.5, 0.75], dtype=torch.float64), x1=torch.tensor([0, 0, 0]))
+    tensor([  0.0000,   1.0000, 243.0000], dtype=torch.float64)
+    """
 
     def __init__(self, a: float | Tensor, c: float | Tensor) -> None:
         self.a, self.c = (Table(torch.as_tensor(value, dtype=torch.float64)) for value in (a, c))
@@ -149,7 +182,7 @@ class Beta:
                 raise FlowError(f"{name}: must be finite and above 0, got {table.values.min().item()}")
 
     def within(self, tokens: Tensor) -> "Beta":
-        """Return beta_t of some of the tokens only, which are numbered anew."""
+        """Return beta_t of some of the tokens, numbered 0, 1, 2, ... in their order."""
         return Beta(*(table.values[tokens] if table.values.dim() else table.values for table in (self.a, self.c)))
 
     def _of(self, table: Table, x1: Tensor) -> Tensor:
@@ -157,7 +190,7 @@ class Beta:
         return values[x1] if values.dim() else values
 
     def value(self, t: Tensor, x1: Tensor) -> Tensor:
-        """Return beta_t, 0 at t = 0 and infinite at t = 1; in log space, so that no power overflows on the way."""
+        """Return beta_t, 0 at t = 0 and infinite at t = 1. It is computed in log space, so no power overflows."""
         return torch.exp(self._of(self.c, x1).log() + self._of(self.a, x1) * (torch.log(t) - torch.log1p(-t)))
 
     def rate(self, t: Tensor, x1: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """The concrete-score parametrisation of SEDD, for mixtures whose scheduler does not depend on the token.
 
-The noising process of such a mixture takes z to x at the rate Q(x, z) = (kappa'/kappa) p(x), whatever x1 is; a network
-that knows the ratios s(x, z) = p_t(x) / p_t(z), x and z differing in one position, then knows the velocity.
+The noising process of such a mixture takes z to x at the rate Q(x, z) = (kappa'/kappa) p(x), whatever x1 is. The score
+is the ratio s(x, z) = p_t(x) / p_t(z) for x and z that differ in one position. A network that knows it knows the
+velocity.
 """
 
 import math
@@ -14,16 +15,21 @@ from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.state import at
 
-_EARLIEST = 1e-6  # of the times that count as later than 0; before, kappa may round to 0
-_MOMENT = 1e-3  # the earliest time at which scores are turned into a posterior
-_LEAST = 1e-30  # a posterior for which the scores leave nothing; the sampler needs some token to go to
+_EARLIEST = 1e-6  # the earliest time above 0; before it, kappa may round to 0
+_MOMENT = 1e-3  # the earliest time at which scores become a posterior
+_LEAST = 1e-30  # the posterior of a token for which the scores leave nothing; the sampler must be able to draw one
 
 
 def log_scores(path: Path, logits: Tensor, t: Tensor) -> Tensor:
-    """Return the logarithms of the concrete scores that a network's logits stand for; t in the shape of the tokens.
+    """Return the logarithms of the concrete scores that a network's logits stand for; t has the shape of the tokens.
 
-    Under a mask source the scores of masked tokens are kappa / (1 - kappa) times the posterior: the network is left
-    with what varies little in time, and its first guess is a uniform posterior. Other sources: the logits themselves.
+    Under a mask source the scores of masked tokens are kappa / (1 - kappa) times the posterior. This factor is added
+    here, so the network learns what varies little in time and starts from a uniform posterior. Under other sources the
+    log scores are the logits themselves.
+
+    >>> path, t = build_path("mask", Vocabulary.single(2, specials=1)), torch.tensor([0.75], dtype=torch.float64)
+    >>> log_scores(path, torch.zeros(1, 3), t).exp()[:, :2]  # 3 = kappa / (1 - kappa), shared by two tokens
+    tensor([[1.5000, 1.5000]])
     """
     mixture = _x1_independent(path)
     logits = logits if logits.dtype == torch.float64 else logits.float()
@@ -37,12 +43,12 @@ def log_scores(path: Path, logits: Tensor, t: Tensor) -> Tensor:
 def posterior_logits(path: Path, logits: Tensor, z: Tensor, t: Tensor) -> Tensor:
     """Return the logarithm of the posterior that a network of scores implies, up to a constant, [..., K].
 
-    What its scores exceed those of the source by, as `score_to_posterior` has it; at t = 0, where the scores say
-    nothing of x1, those a moment later are taken. Under a mask source it is the network's logits.
+    See `score_to_posterior`. At t = 0 the scores say nothing about x1, so a slightly later time is used. Under a mask
+    source the result is the network's logits.
     """
     if not path.needs_time:
         return logits
-    t, kinds = t.clamp(min=_MOMENT), path.vocabulary.kinds_of(z)  # a source that is not the mask gives data tokens
+    t, kinds = t.clamp(min=_MOMENT), path.vocabulary.kinds_of(z)  # only a mask source gives tokens without a kind
     log_score = log_scores(path, logits.double(), t).scatter(-1, z[..., None], 0.0)  # s(z, z) = 1
     possible = path.vocabulary.targets(kinds)
     posterior = score_to_posterior(path, log_score.masked_fill(~possible, -torch.inf).exp(), kinds, z, t)
@@ -50,7 +56,7 @@ def posterior_logits(path: Path, logits: Tensor, z: Tensor, t: Tensor) -> Tensor
 
 
 def negative_score_entropy(path: Path, logits: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
-    """Return the integrand of the bound of a network of scores, in nats per unit of time."""
+    """Return the integrand of the likelihood bound for a network of scores, in nats per unit of time."""
     return -score_entropy(path, log_scores(path, logits, t), x1, t, x_t)
 
 
@@ -64,7 +70,7 @@ def posterior_to_score(path: Path, posterior: Tensor, kinds: Tensor, z: Tensor, 
 def score_to_posterior(path: Path, score: Tensor, kinds: Tensor, z: Tensor, t: Tensor) -> Tensor:
     """Return p(x1 | z) from the score, the inverse of `posterior_to_score`; t must be above 0.
 
-    The scores of all x, that of z included, sum to C = sum over x1 of p(x1 | z) / p_t(z | x1), so that
+    The scores of all x, with that of z, sum to C = sum over x1 of p(x1 | z) / p_t(z | x1). So
     p(x1 | z) = p_t(z | x1) (s(x1, z) - (1 - kappa) p(x1) C) / kappa.
     """
     source, kappa, likelihood = _parts(path, kinds, z, t)
@@ -83,8 +89,8 @@ def score_to_velocity(path: Path, score: Tensor, kinds: Tensor, z: Tensor, t: Te
 def score_entropy(path: Path, log_score: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
     """Return sum over y != x_t of Q(x_t, y) (s(y) - r(y) log s(y) + r(y) (log r(y) - 1)).
 
-    r(y) = p_t(y | x1) / p_t(x_t | x1). SEDD's denoising score entropy: the negative bound for the conditional velocity
-    Q(x_t, y) r(y). As r(y) = a p(y) but for y = x1, its sums need no row of K ratios for each token.
+    r(y) = p_t(y | x1) / p_t(x_t | x1). This is SEDD's denoising score entropy, the negative bound for the conditional
+    velocity Q(x_t, y) r(y). Except at y = x1, r(y) = a p(y), so the sums need no row of K ratios for each token.
     """
     mixture = _x1_independent(path)
     log_score = log_score if log_score.dtype == torch.float64 else log_score.float()
@@ -99,7 +105,7 @@ def score_entropy(path: Path, log_score: Tensor, x1: Tensor, t: Tensor, x_t: Ten
     share = (1 - kappa) / mass  # a
     others = table[0] if path.vocabulary.kinds == 1 else table[kinds]
     others = others.expand(log_score.shape).scatter(-1, x_t[..., None], 0.0)  # p(y) for y != x_t
-    others = others.scatter(-1, x1[..., None], 0.0).to(log_score.dtype)  # ... and y != x1, which is added below
+    others = others.scatter(-1, x1[..., None], 0.0).to(log_score.dtype)  # and y != x1; x1 is added below
     possible = path.vocabulary.targets(kinds) | (others > 0)
     scores = log_score.masked_fill(~possible, -torch.inf).exp().scatter(-1, x_t[..., None], 0.0).sum(-1)
     ratio_x1 = torch.where(moved, share * table[kinds, x1] + kappa / mass, 0.0)

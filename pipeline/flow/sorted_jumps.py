@@ -1,6 +1,6 @@
-"""Jumps by closed forms: no row of rates is built for each state, only a few sorted ones for each distinct x1.
+"""Jumps from sorted rows: one row for each distinct pair of x1 and t, instead of a row of rates for each token.
 
-Letters in shapes: N states, M distinct pairs of x1 and t among them, K tokens.
+Letters in shapes: N tokens, M distinct pairs of x1 and t among them, K states.
 """
 
 import torch
@@ -10,20 +10,20 @@ from pipeline.flow.categorical import draw_by_totals
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.jumps import Jump
 from pipeline.flow.state import State
-from pipeline.flow.velocities import LARGEST_LOG_RATE, inverse_mass
+from pipeline.flow.velocities.net_rates import LARGEST_LOG_RATE, inverse_mass
 
 
 class SortedJump(Jump):
-    """The jump with rates scale(z) gain(x) - level(z) weight(x) to the states x before z in some order, and no others.
+    """The jump from z to the states x before it in some order, at the rates scale(z) gain(x) - level(z) weight(x).
 
-    What z loses to the first m states is a difference of running totals, so that the rate is looked up and the
-    destination found by bisection.
+    What z loses to the first m states is a difference of running totals. So the rate is a look-up and the destination
+    a bisection.
     """
 
     def __init__(
         self, order: Tensor, gain: Tensor, weight: Tensor, which: Tensor, z: Tensor, scale: Tensor, level: Tensor
     ) -> None:
-        """Take the order of states, their gains and weights [M, K], `which` row each z has, its scale and level [N]."""
+        """Take the order, gains and weights of states [M, K]; for each token its row `which`, z, scale, level [N]."""
         self._order, self._which, self._scale, self._level = order, which, scale, level
         ranks = torch.empty_like(order)
         ranks.scatter_(-1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order))
@@ -50,10 +50,10 @@ class SortedJump(Jump):
 
 
 class HubJump(Jump):
-    """The jump of all mass through x1: to x1 at the rate at which z loses, from x1 to the states that gain."""
+    """The jump when all mass passes through x1: states that lose send it to x1, and x1 sends it to those that gain."""
 
     def __init__(self, state: State, which: Tensor, x1: Tensor, z: Tensor) -> None:
-        """Take the states of the path [M, K], `which` of them each token has, x1 and z, all [N]."""
+        """Take the states of the path [M, K]; for each token its row `which`, x1 and z, all [N]."""
         hubs = torch.empty(len(state.prob_dot), dtype=torch.int64, device=x1.device)
         hubs[which] = x1
         gains = state.prob_dot.clamp(min=0).scatter(-1, hubs[:, None], 0.0)
@@ -72,7 +72,7 @@ class HubJump(Jump):
 
 
 def kinetic_optimal_jump(state: State, which: Tensor, z: Tensor) -> Jump:
-    """Return the jump at rates p(x) [dlog p(x) - dlog p(z)]_+, those of the kinetic-optimal velocity."""
+    """Return the jump of the kinetic-optimal velocity, at the rates p(x) [dlog p(x) - dlog p(z)]_+."""
     order = state.log_prob_dot.argsort(dim=-1, descending=True, stable=True)
     there = _has_mass(state, which, z)
     level = state.log_prob_dot[which, z] * there
@@ -80,17 +80,17 @@ def kinetic_optimal_jump(state: State, which: Tensor, z: Tensor) -> Jump:
 
 
 def campbell_jump(state: State, which: Tensor, z: Tensor) -> Jump:
-    """Return the jump at rates [dp(x) / p(z) - dlog p(z)]_+ / |S|, those of Campbell's velocity.
+    """Return the jump of Campbell's velocity, at the rates [dp(x) / p(z) - dlog p(z)]_+ / |S|.
 
-    The states are sorted by dp = p dlog p in logarithms: late on a path most of these underflow, and yet a token that
-    has not arrived goes to all states that lose less than its own, which are the farther ones.
+    The states are sorted by dp = p dlog p in logarithms, because late on a path most of these numbers underflow. Even
+    then a token that has not arrived goes to all states that lose less than its own: those farther from x1.
     """
     sign, size = state.log_prob_dot.sign(), state.log_prob + state.log_prob_dot.abs().log()
     by_size = torch.where(sign > 0, size, -size).argsort(dim=-1, descending=True, stable=True)
     by_sign = sign.gather(-1, by_size).argsort(dim=-1, descending=True, stable=True)
     support = state.support.double()
     share = support / support.sum(-1, keepdim=True)
-    changing = torch.where(sign != 0, state.log_prob, -torch.inf).amax(-1, keepdim=True)  # the unit of their masses
+    changing = torch.where(sign != 0, state.log_prob, -torch.inf).amax(-1, keepdim=True)  # masses are in this unit
     changing = torch.where(changing > -torch.inf, changing, 0.0)
     gain = share * torch.where(sign != 0, state.log_prob_dot * torch.exp((state.log_prob - changing).clamp(max=0)), 0.0)
     there = _has_mass(state, which, z)

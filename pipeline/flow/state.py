@@ -8,11 +8,15 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class State:
-    """p(x) = p_t(x | x1) for all x, and its derivatives by the path's clock; every field is float64[..., K].
+    """p(x) = p_t(x | x1) for all x, and its derivatives by the path's clock. Every field is float64[..., K].
 
-    The logarithm and its derivative are kept beside dp/ds, because far from x1 p itself underflows while a sample that
-    is there must still know where to go. Where p is zero, `log_prob` is -inf and `log_prob_dot` is 0 by convention, but
-    `prob_dot` may be positive: at t = 0 the mass of x1 under a mask source is just about to grow.
+    Far from x1, p underflows, but a sample there must still know where to go. So the logarithm and its derivative are
+    kept beside dp/ds. Where p is zero, `log_prob` is -inf and `log_prob_dot` is 0 by convention. There `prob_dot` may
+    be positive: at t = 0 under a mask source, the mass of x1 is about to grow.
+
+    >>> path = build_path("mask", Vocabulary.single(2, specials=1))
+    >>> path.state(torch.tensor([0]), torch.tensor([0.0], dtype=torch.float64)).prob_dot
+    tensor([[ 1., -0., -1.]], dtype=torch.float64)
     """
 
     log_prob: Tensor
@@ -26,7 +30,7 @@ class State:
 
     @property
     def support(self) -> Tensor:
-        """The states that have mass, or are just about to get some."""
+        """The states that have mass or are about to get some."""
         return (self.log_prob > -torch.inf) | (self.prob_dot > 0)
 
 

@@ -1,4 +1,4 @@
-"""Steps from t to t + h: with what probability a token jumps, given the rate of its jump and the time that passes."""
+"""Steps from t to t + h: the probability that a token jumps, given the rate of its jump."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from pipeline.flow.chunks import row_chunks
 from pipeline.flow.errors import FlowError
 from pipeline.flow.jumps import Correction, row_jump
 from pipeline.flow.paths.base import Path
+from pipeline.flow.rates import rates_of
 from pipeline.flow.registry import Registry
 from pipeline.flow.velocities import Velocity
 
@@ -20,32 +21,57 @@ STEPS: Registry = Registry("step")
 
 @STEPS.register("euler")
 def euler(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
-    """Return the probability h lambda of a jump, cut at 1 where the step is too long for it (e:euler)."""
+    """Return the probability h lambda of a jump, at most 1 (e:euler).
+
+    >>> path = build_path("mask", Vocabulary.single(2, specials=1))
+    >>> x1, t = torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
+    >>> euler(path, torch.tensor([1.0]), x1, t, t + 0.25)
+    tensor([0.5000], dtype=torch.float64)
+    """
     return (rate * path.increment(x1, t, t_next)).clamp(max=1)
 
 
 @STEPS.register("always_valid")
 def always_valid(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
-    """Return the probability 1 - exp(-h lambda) of a jump, valid for any h (app:always_valid)."""
+    """Return the probability 1 - exp(-h lambda) of a jump, valid for any h (app:always_valid).
+
+    >>> path = build_path("mask", Vocabulary.single(2, specials=1))
+    >>> x1, t = torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
+    >>> always_valid(path, torch.tensor([1.0]), x1, t, t + 0.25)
+    tensor([0.3935], dtype=torch.float64)
+    """
     return -torch.expm1(-rate * path.increment(x1, t, t_next))
 
 
 @STEPS.register("exact")
 def exact(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
-    """Return the probability 1 - exp(-(s(t + h) - s(t)) lambda) of a jump, lambda per unit of the clock s.
+    """Return the probability 1 - exp(-(s(t + h) - s(t)) lambda) of a jump, with lambda per unit of the clock s.
 
-    For the kinetic-optimal velocity of a mixture this is 1 - (1 - kappa_{t+h}) / (1 - kappa_t), with no error in h.
+    For the kinetic-optimal velocity of a mixture this is 1 - (1 - kappa_{t+h}) / (1 - kappa_t), exact for any h.
+
+    >>> path = build_path("mask", Vocabulary.single(2, specials=1))  # kappa = t
+    >>> x1, t = torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
+    >>> exact(path, torch.tensor([1.0]), x1, t, t + 0.25)  # half of the tokens that are still masked
+    tensor([0.5000], dtype=torch.float64)
     """
     return -torch.expm1(-rate * (path.clock(x1, t_next) - path.clock(x1, t)))
 
 
 @dataclass(frozen=True)
 class Corrector:
-    """How much of the probability-preserving velocity is added: weight w(t), and a limit on what it does in one step.
+    """How much of the probability-preserving velocity is added: its weight w(t), and a limit on its jumps in one step.
 
-    w(t) = weight * t^rise * (1 - t)^fall. Near t = 0 a token that has just left the source would be sent back at an
-    unbounded rate, so the corrector's expected number of jumps in a step is at most `limit`. A corrector adds jumps and
-    so needs small steps: at few evaluations it makes samples worse, at many it mends the errors of earlier steps.
+    w(t) = weight * t^rise * (1 - t)^fall. Near t = 0 the corrector would send a token that has just left the source
+    back at an unbounded rate, so its expected number of jumps in a step is at most `limit`. A corrector adds jumps and
+    needs small steps. With few evaluations it makes samples worse; with many it repairs the errors of earlier steps.
+
+    >>> path = build_path("uniform", Vocabulary.single(3))
+    >>> model = ExactPosterior(path, torch.tensor([[0, 1], [2, 1]]), torch.tensor([0.5, 0.5]))
+    >>> corrector, generator = Corrector(weight=1.0, fall=1.0), torch.Generator().manual_seed(0)
+    >>> sample(model, path, shape=(3, 2), steps=100, corrector=corrector, generator=generator).tokens
+    tensor([[0, 1],
+            [2, 1],
+            [2, 1]])
     """
 
     weight: float
@@ -60,16 +86,19 @@ class Corrector:
                 raise FlowError(f"corrector.{name}: must be finite and at least 0, got {getattr(self, name)}")
 
     def correction(self, t: Tensor, passed: Tensor) -> Correction:
-        """Return the correction of a step from t that advances the clock by `passed`, both [...]."""
+        """Return the correction for a step from t that advances the clock by `passed`, both [...]."""
         return Correction(self.weight * t**self.rise * (1 - t) ** self.fall, self.limit / passed.clamp(min=1e-300))
 
 
 @dataclass(frozen=True)
 class Transition:
-    """The kernel of a sampler, given x1: which velocity, with which corrector, in which kind of step.
+    """The kernel of a sampler given x1: a velocity on a path, a kind of step, and perhaps a corrector.
 
-    `advance` draws from it. It asks for x1 itself, so that a faster kernel, which knows beforehand which sequences will
-    jump, can be put in its place and evaluate the network for these only.
+    >>> path = build_path("mask", Vocabulary.single(2, specials=1))
+    >>> kernel = Transition(path, VELOCITIES.get("kinetic_optimal"), step="exact")
+    >>> x1, z, t = torch.tensor([0]), torch.tensor([2]), torch.tensor([0.5], dtype=torch.float64)
+    >>> kernel.probabilities(x1, z, t, t + 0.25)  # P(x_{t+h} | x_t = z, x1)
+    tensor([[0.5000, 0.0000, 0.5000]], dtype=torch.float64)
     """
 
     path: Path
@@ -80,26 +109,32 @@ class Transition:
     def advance(
         self, z: Tensor, draw_x1: Callable[[], Tensor], t: float, t_next: float, generator: torch.Generator
     ) -> Tensor:
-        """Return x at t_next, drawn given z at t and x1; at t_next = 1 it is x1."""
+        """Draw x at t_next given z at t and x1; at t_next = 1 it is x1.
+
+        The kernel asks for x1 itself. So a faster kernel that knows in advance which sequences will jump could evaluate
+        the network for those only.
+        """
         x1 = draw_x1()
         if t_next == 1:
             return x1
         shape, z, x1 = z.shape, z.flatten(), x1.flatten()
         chances, places = uniform(z.shape, generator, z.device), uniform(z.shape, generator, z.device)
         moved = torch.empty_like(z)
-        for part in row_chunks(len(z), self.path.jump_size(self.velocity, self.corrector is not None)):
+        rates = rates_of(self.path, self.velocity)
+        for part in row_chunks(len(z), rates.jump_size(self.corrector is not None)):
             start, end = (torch.full(z[part].shape, time, dtype=torch.float64, device=z.device) for time in (t, t_next))
-            jump = self.path.jump(self.velocity, x1[part], z[part], start, self._correction(x1[part], start, end))
+            jump = rates.jump(x1[part], z[part], start, self._correction(x1[part], start, end))
             leaves = chances[part] < STEPS.get(self.step)(self.path, jump.rate, x1[part], start, end)
             moved[part] = torch.where(leaves, jump.destination(places[part]), z[part])
         return moved.view(shape)
 
     def probabilities(self, x1: Tensor, z: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
-        """Return P(x_{t+h} = x | x_t = z, x1) for all x, [..., K]: what `advance` draws from, written out."""
+        """Return P(x_{t+h} = x | x_t = z, x1) for all x, [..., K]: the distribution that `advance` draws from."""
         lands = t_next == 1
         before_end = torch.where(lands, t, t_next)
         correction = self._correction(x1, t, before_end)
-        rows = row_jump(self.path.net_rates(self.velocity, x1, z, t), correction, self.path.log_prob(x1, t).exp())
+        net_rates = rates_of(self.path, self.velocity).net(x1, z, t)
+        rows = row_jump(net_rates, correction, self.path.log_prob(x1, t).exp())
         leaves = STEPS.get(self.step)(self.path, rows.rate, x1, t, before_end)[..., None]
         kernel = (leaves * rows.rates / rows.rate.clamp(min=1e-300)[..., None]).scatter_add(
             -1, z[..., None], 1 - leaves

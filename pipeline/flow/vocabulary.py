@@ -1,9 +1,9 @@
 """Vocabularies whose tokens belong to kinds of positions.
 
-One vocabulary serves every position of a sequence. Each token that can be data has a kind (a crystal: lengths, angles,
-fractions, elements, pad), each position has a kind, and a position only ever holds data of its own kind. As kinds do
-not overlap, the data token x1 at a position says which kind the position has, so paths, losses and bounds need no
-layout; only sampling, which starts without x1, is told the kinds of the positions. A pad is a kind with a single token.
+One vocabulary serves every position of a sequence. Each data token has a kind; those of a crystal are lengths, angles,
+fractions, elements and pad. Each position has a kind too, and holds data of that kind only. Kinds do not overlap, so
+the data token x1 tells the kind of its position, and paths, losses and bounds need no layout. Only sampling starts
+without x1, and must be told the kinds of the positions. A pad is a kind with a single token.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,14 @@ NEVER_DATA = -1  # the kind of tokens such as mask or begin-of-sequence
 
 
 class Vocabulary:
-    """K tokens and, for each of them, the kind of positions at which it can be data (-1: at none)."""
+    """K tokens, and for each the kind of positions where it can be data (-1: nowhere).
+
+    >>> vocabulary = Vocabulary([0, 0, 1, 1, 1, -1])  # two kinds of positions and a mask
+    >>> vocabulary.size, vocabulary.kinds, vocabulary.mask
+    (6, 2, 5)
+    >>> vocabulary.kinds_of(torch.tensor([[1, 4]]))
+    tensor([[0, 1]])
+    """
 
     def __init__(self, kind_of: Tensor | Sequence[int], mask: int | None = None) -> None:
         kind_of = torch.as_tensor(kind_of, dtype=torch.int64)
@@ -39,13 +46,17 @@ class Vocabulary:
 
     @classmethod
     def single(cls, tokens: int, specials: int = 0) -> "Vocabulary":
-        """Return a vocabulary of one kind: `tokens` data tokens, then `specials` tokens that are never data."""
+        """Return a vocabulary of one kind: `tokens` data tokens, then `specials` tokens that are never data.
+
+        >>> Vocabulary.single(256, specials=1).mask
+        256
+        """
         check_count(tokens, "tokens")
         return cls([0] * tokens + [NEVER_DATA] * specials)
 
     @property
     def mask(self) -> int:
-        """The mask token: the one that was named, or the last of the tokens that are never data."""
+        """The mask token: the one given as `mask`, or else the last of the tokens that are never data."""
         if self.mask_token is None:
             raise FlowError("vocabulary: a mask source needs a token that is never data; add one (specials=1)")
         return self.mask_token
@@ -60,6 +71,6 @@ class Vocabulary:
         return kinds
 
     def targets(self, kinds: Tensor) -> Tensor:
-        """Return for positions of `kinds` which tokens can be data there, bool[..., K]."""
+        """Return which tokens can be data at positions of `kinds`, bool[..., K]."""
         targets = self._targets.on(kinds.device)
         return targets[0].expand(*kinds.shape, -1) if self.kinds == 1 else targets[kinds]

@@ -1,1 +1,1 @@
-"""Images: sets of them, how they become tokens or codes and back, and features that tell how alike they are."""
+"""Images: data sets, the way to tokens or codes and back, and features to compare images by."""

@@ -1,4 +1,4 @@
-"""A small convolutional classifier of images of any size, and its file.
+"""A small convolutional classifier for images of any size, and its file.
 
 Letters in shapes: B images of H rows, W columns and C channels, F features.
 """
@@ -18,9 +18,9 @@ from pipeline.store.arrays import read_description
 from pipeline.store.tensors import write_network
 
 KIND = "classifier"
-_GROUPS = 8  # of channels that are normalised together
-_SMALLEST = 4  # pixels a side, about, after the last halving
-_WIDEST = 4  # channels at most, as a multiple of the first
+_GROUPS = 8  # groups of channels that are normalised together
+_SMALLEST = 4  # pixels per side, roughly, after the last halving
+_WIDEST = 4  # most channels, as a multiple of those of the first layer
 
 
 class Description(Strict):
@@ -33,7 +33,7 @@ class Description(Strict):
 
 
 class Classifier(nn.Module):
-    """Pairs of convolutions, with a halving of the sides before each but the first; then the mean over all pixels."""
+    """Pairs of convolutions with pooling in between, then the mean over all pixels."""
 
     def __init__(self, description: Description) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Classifier(nn.Module):
         self.head = nn.Linear(options.features, len(description.classes))
 
     def features(self, images: Tensor) -> Tensor:
-        """Return the features of images uint8[B, H, W, C] as bytes, the last but one layer, [B, F]."""
+        """Return the features [B, F] of images uint8[B, H, W, C]: the output of the last layer but one."""
         seen = self.layers(images.permute(0, 3, 1, 2).float() / 127.5 - 1)
         return nn.functional.silu(self.combine(seen.mean(dim=(2, 3))))
 
@@ -71,7 +71,7 @@ def save_classifier(path: Path, network: nn.Module, description: Description) ->
 
 
 def load_classifier(path: Path, options: Options) -> tuple[Classifier, tuple[str, ...]]:
-    """Read the network, ready for evaluation, and its classes; it must have been trained as `options` say."""
+    """Read the network in evaluation mode, and its classes; it must have been trained with these `options`."""
     try:
         description = Description.model_validate_json(json.dumps(read_description(path, KIND)))
     except ValidationError as error:

@@ -1,6 +1,6 @@
-"""The stage that trains the classifier whose features images are compared by: from images to weights and metrics.
+"""Training of the classifier whose features are used to compare images.
 
-Rows of the training loop are (split, number) of an image: no image is copied before it is seen.
+A row of the training loop is (split, number) of an image: no image is copied before it is used.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _BATCH = 250  # test images at once
 
 @dataclass(frozen=True)
 class ClassifierObjective:
-    """The cross-entropy of the class of images, [B]; of training images a random view is seen."""
+    """The cross-entropy of the classes of images, [B]; training images are seen in random views."""
 
     data: ImageData
 
@@ -37,7 +37,7 @@ class ClassifierObjective:
 
 
 def training_of(options: Options) -> Training:
-    """Return how the network is trained."""
+    """Return the training settings of the network."""
     return Training(
         steps=options.steps,
         batch=options.batch,
@@ -50,7 +50,7 @@ def training_of(options: Options) -> Training:
 
 @torch.no_grad()
 def accuracy(network: nn.Module, data: ImageData, device: torch.device) -> dict[str, float]:
-    """Return how many test images are told right, in percent, with a 95 % interval."""
+    """Return the share of test images that are classified correctly, in percent, with a 95 % interval."""
     network.eval()
     right, total = 0, 0
     for images, labels in data.parts("test"):

@@ -1,6 +1,6 @@
 """Images on their way along the conditional paths of an experiment's runs (fig:conditional_path).
 
-By this picture the numbers of a metric path are chosen: a good one goes from noise to the image over all of [0, 1].
+Use this picture to choose the parameters of a metric path: a good one goes from noise to the image over all of [0, 1].
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TIMES = tuple(step / 8 for step in range(9))
-IMAGES = 3  # of each path
+IMAGES = 3  # per path
 INCHES = 0.9  # side of one picture
 DPI = 150
-MASKED = torch.tensor([70, 130, 180], dtype=torch.uint8)  # the colour of a place that is masked
+MASKED = torch.tensor([70, 130, 180], dtype=torch.uint8)  # colour of masked places
 
 
 def pictures_along(paths: Iterable[PathChoice], data: TokenData, decoder: Decoder, seed: int) -> dict[str, Tensor]:
-    """Return a few held-out images on their way along each path, at times from 0 to 1, bytes[T, N, H, W, 3]."""
+    """Return a few held-out images along each path, at times from 0 to 1, bytes[T, N, H, W, 3]."""
     x1, shown = examples(data), {}
     for choice in paths:
         path = path_for(choice, data)
@@ -49,13 +49,13 @@ def examples(data: TokenData) -> Tensor:
 
 
 def painted(decoder: Decoder, data: TokenData, x: Tensor) -> Tensor:
-    """Return tokens [N, D] as pictures in colour, bytes[N, H, W, 3], masked places in a colour of their own."""
+    """Return tokens [N, D] as colour pictures, bytes[N, H, W, 3]; masked places have a colour of their own."""
     masked = data.vocabulary.kind_of.values[x] < 0
     some_data = int((data.vocabulary.kind_of.values >= 0).nonzero()[0, 0])
     pictures = decoder.pictures(x.masked_fill(masked, some_data))
     pictures = pictures.expand(*pictures.shape[:3], 3).clone()
     rows, columns, channels = decoder.grid
-    places = masked.view(len(x), rows, columns, channels).all(-1)  # a pixel with a channel that is known shows it
+    places = masked.view(len(x), rows, columns, channels).all(-1)  # a pixel with a known channel is shown
     size = pictures.shape[1] // rows
     places = places.repeat_interleave(size, 1).repeat_interleave(size, 2)
     pictures[places] = MASKED
@@ -63,7 +63,7 @@ def painted(decoder: Decoder, data: TokenData, x: Tensor) -> Tensor:
 
 
 def draw(shown: dict[str, Tensor]) -> Figure:
-    """Return the figure of pictures bytes[T, N, H, W, 3] by path: a row an image, a column a time."""
+    """Return the figure of pictures bytes[T, N, H, W, 3] by path: one row per image, one column per time."""
     from matplotlib.figure import Figure
 
     count = next(iter(shown.values())).shape[1]

@@ -1,4 +1,4 @@
-"""What the data sets of images share: the images that tokens are made from, and where these come from."""
+"""What all data sets of images share: the images behind the tokens, and where they come from."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ def image_source(options: ImageOptions) -> ImageSource:
 
 
 def files(options: ImageOptions) -> list[str]:
-    """Return the names in the catalogue of all files that are read."""
+    """Return the catalogue names of all files that are read."""
     return image_source(options).files
 
 

@@ -1,4 +1,4 @@
-"""Pictures of samples: tokens as images again, by their pixels or by the decoder of a tokenizer."""
+"""Pictures of samples: tokens are pixels, or codes that a tokenizer decodes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +18,14 @@ from pipeline.store.progress import Progress
 from pipeline.tokens.token_data import TokenData
 
 ROWS, COLUMNS = 8, 8  # of a grid
-MOST_COLUMNS = 10  # if each has a class of its own
-SIDE = 64  # pixels that a picture of a grid has at least
+MOST_COLUMNS = 10  # if each shows one class
+SIDE = 64  # least pixels per side of a picture in a grid
 _AT_ONCE = 256  # pictures that are decoded together
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """From tokens to pictures: the pixels themselves, or what a tokenizer makes of codes."""
+    """Turns tokens into pictures, as pixels or with the tokenizer that made the codes."""
 
     grid: tuple[int, int, int]
     levels: int
@@ -67,7 +67,7 @@ def held_out_images(images: Path | None, count: int) -> Tensor:
 
 
 def shown_grid(images: Tensor, labels: Tensor | None, classes: int) -> NDArray[np.uint8]:
-    """Return a grid of the first pictures; those with classes have a column for each of the first few classes."""
+    """Return a grid of the first pictures; with `labels`, each column shows one of the first few classes."""
     columns = COLUMNS if labels is None else min(classes, MOST_COLUMNS)
     rows = first_rows(len(images), labels, columns, ROWS)
     scale = max(1, SIDE // images.shape[1])

@@ -8,14 +8,14 @@ from pipeline.config import TokenizerLoss
 from pipeline.errors import KinoflowError
 from pipeline.images.vqvae_blocks import group_norm
 
-_MOST = 8  # times as many features as the first layer has
+_MOST = 8  # most features, as a multiple of those of the first layer
 _SLOPE = 0.2
 
 
 class Discriminator(nn.Sequential):
-    """Convolutions that halve the sides, and two that do not; [B, C, S, S] -> verdicts [B, 1, P, P], > 0: an image.
+    """Convolutions that halve the sides, then two that do not: [B, C, S, S] -> verdicts [B, 1, P, P], > 0 for images.
 
-    Features are normalised within each image, not over the batch: a verdict is on one image alone.
+    Features are normalised within each image, not over the batch: a verdict depends on one image alone.
     """
 
     def __init__(self, channels: int, width: int, layers: int) -> None:
@@ -33,10 +33,10 @@ class Discriminator(nn.Sequential):
 
 
 def new_discriminator(loss: TokenizerLoss, channels: int, side: int) -> Discriminator | None:
-    """Return the discriminator of images that a loss asks for; None: no adversarial loss."""
+    """Return the discriminator that a loss asks for; None if there is no adversarial loss."""
     if not loss.adversarial:
         return None
-    smallest = 3 * 2**loss.discriminator_layers  # both convolutions that do not halve take a place away
+    smallest = 3 * 2**loss.discriminator_layers  # the two convolutions that do not halve each take one place off
     if side < smallest:
         layers = f"tokenizer.loss.discriminator_layers = {loss.discriminator_layers}"
         raise KinoflowError(f"{layers} needs images of {smallest} pixels, these have {side}; give fewer layers")

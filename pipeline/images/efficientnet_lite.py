@@ -1,6 +1,6 @@
-"""EfficientNet-Lite0 (M. Tan and Q. Le, 2019): an ImageNet classifier of 4.7 million weights, without gates.
+"""EfficientNet-Lite0 (M. Tan and Q. Le, 2019): an ImageNet classifier with 4.7 million weights and no gates.
 
-The names are those of its published weights. Letters in shapes: B images of H rows and W columns.
+The names are those of the published weights. Letters in shapes: B images of H rows and W columns.
 """
 
 import pickle
@@ -13,13 +13,13 @@ from torch.nn import functional
 
 from pipeline.errors import KinoflowError
 
-SIDE = 224  # pixels of the images that it was trained on
+SIDE = 224  # pixels per side of the images that it was trained on
 FEATURES = 1280
 CLASSES = 1000
 _STEM = 32
 _EPSILON = 1e-3  # of the norms; PyTorch's own is smaller
 
-# How often the first convolution widens, channels, size of the kernel, stride of the first block, blocks.
+# Factor by which a block widens, channels, kernel size, stride of the first block, number of blocks.
 _STAGES = (
     (1, 16, 3, 1, 1),
     (6, 24, 3, 2, 2),
@@ -32,9 +32,9 @@ _STAGES = (
 
 
 class SameConvolution(nn.Conv2d):
-    """A convolution that gives ceil(side / stride) pixels a side, with an odd pad at the right and the bottom.
+    """A convolution that gives ceil(side / stride) pixels per side; an odd pad goes to the right and the bottom.
 
-    The weights were trained with such pads; even ones would shift what they see by a pixel at each stride.
+    The weights were trained with this padding; a symmetric one would shift features by one pixel at each stride.
     """
 
     def __init__(self, before: int, after: int, size: int, stride: int = 1, groups: int = 1) -> None:
@@ -47,13 +47,13 @@ class SameConvolution(nn.Conv2d):
 
 
 def _pads(side: int, size: int, stride: int) -> tuple[int, int]:
-    """Return how many zeros stand before and after the pixels of a side."""
+    """Return how many zeros go before and after the pixels of a side."""
     pads = max(0, (-(-side // stride) - 1) * stride + size - side)
     return pads // 2, pads - pads // 2
 
 
 class Block(nn.Module):
-    """Widens each pixel, looks at its surroundings channel by channel, and narrows it again; beside a shortcut."""
+    """Widens each pixel, convolves channel by channel and narrows again, with a shortcut if the shape is the same."""
 
     def __init__(self, widening: int, before: int, after: int, size: int, stride: int) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Block(nn.Module):
 
 
 class EfficientNetLite0(nn.Module):
-    """Sixteen blocks between two convolutions, and a linear classifier of what they see."""
+    """Sixteen blocks between two convolutions, then a linear classifier."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class EfficientNetLite0(nn.Module):
         self._fc = nn.Linear(FEATURES, CLASSES)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the features of normalised images [B, 3, H, W] after the pooling, [B, 1280]."""
+        """Return the features of normalised images [B, 3, H, W] after pooling, [B, 1280]."""
         features = self._blocks(functional.relu6(self._bn0(self._conv_stem(images))))
         return functional.relu6(self._bn1(self._conv_head(features))).mean(dim=(2, 3))
 
@@ -104,7 +104,7 @@ class EfficientNetLite0(nn.Module):
 
 
 def read_efficientnet_lite0(path: Path) -> EfficientNetLite0:
-    """Return the network with the weights of a file, ready for evaluation."""
+    """Return the network with weights from a file, in evaluation mode."""
     network = EfficientNetLite0()
     try:
         weights: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")

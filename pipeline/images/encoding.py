@@ -1,7 +1,7 @@
-"""The stage that makes tokens of images by a trained tokenizer: their codes.
+"""Encoding of images with a trained tokenizer: the tokens are codes.
 
-A code that no training image has is dead: no kind of position holds it, so no sample has it either. Of codes in one
-place only the first is used. Letters in shapes: N images, D = h w codes of one, K codes of F features.
+A code that no training image uses is dead: no position may hold it, so no sample has it either. If codes coincide, only
+the first is used. Letters in shapes: N images, D = h w codes per image, K codes of F features.
 """
 
 import tempfile
@@ -21,14 +21,14 @@ from pipeline.store.mapped_files import map_file
 from pipeline.store.progress import Progress
 from pipeline.tokens.token_data import TokenData
 
-# Codes that are nearer to each other than this share of the median distance between neighbours, or this distance, are
-# the same: a metric path, which goes by a power of the distance, could not tell them apart.
+# Codes are the same if they are closer than this share of the median distance between neighbours, or than this
+# distance. A metric path uses a power of the distance and could not tell them apart.
 _NEAR, _ONE_PLACE = 1e-2, 1e-6
 _SHOWN = 20  # pairs of equal codes in the record
 
 
 def encoded(tokenizer: SavedTokenizer, data: ImageData, origin: dict[str, Any], folder: Path) -> TokenData:
-    """Return images as codes; those of the training images are in a file without a name in `folder`."""
+    """Return images as codes; those of the training images are mapped from an unnamed file in `folder`."""
     count, codebook = tokenizer.description.codes, tokenizer.codebook
     first = first_of_equals(codebook)
     distinct = first == torch.arange(count)
@@ -56,13 +56,13 @@ def encoded(tokenizer: SavedTokenizer, data: ImageData, origin: dict[str, Any], 
 
 
 def first_of_equals(codebook: Tensor) -> Tensor:
-    """Return for each code [K, F] the first that is in the same place, or as good as that, int64[K]: mostly itself."""
+    """Return for each code [K, F] the first code that coincides with it, or nearly so, int64[K]: usually itself."""
     codes, first = codebook.double(), torch.arange(len(codebook))
     nearest = torch.cat([_distances(codes, part).amin(-1) for part in row_chunks(len(codes), len(codes))])
     limit = max(_ONE_PLACE, _NEAR * float(nearest.median()))
     for part in row_chunks(len(codes), len(codes)):
         near = _distances(codes, part) < limit
-        before = near.int().argmax(-1)  # the first of those that are near, if any is
+        before = near.int().argmax(-1)  # the first near code, if there is one
         own = first[part]
         first[part] = torch.where(near.any(-1) & (before < own), before, own)
     return first
@@ -76,7 +76,7 @@ def _distances(codes: Tensor, part: slice) -> Tensor:
 
 
 def check_live(live: int, codes: int) -> None:
-    """Raise if images have become all alike."""
+    """Raise if the codebook has collapsed."""
     if live < 2:
         raise KinoflowError(
             f"the codebook has collapsed to {live} of {codes} codes, so that all images are alike: lower "
@@ -86,13 +86,13 @@ def check_live(live: int, codes: int) -> None:
 
 
 def perplexity(counts: Tensor) -> float:
-    """Return the perplexity of counts [K]: as many codes, used alike, would be as hard to guess."""
+    """Return the perplexity of counts [K]: this many equally frequent codes would be as hard to guess."""
     shares = counts.double() / counts.sum()
     return float(torch.exp(-torch.xlogy(shares, shares).sum()))
 
 
 def _shown(data: ImageData) -> Iterator[Tensor]:
-    """Yield all views of the training images, and show how far it is."""
+    """Yield all views of the training images, and show progress."""
     total, done = data.views * len(data.images["train"]), 0
     with Progress("encoding", total, unit="image") as progress:
         for part, _ in data.training_parts():
@@ -116,7 +116,7 @@ def _encode_to(
 
 
 def _record(used: Tensor, first: Tensor) -> dict[str, Any]:
-    """Return what has become of the codes, as JSON."""
+    """Return how the codes are used, as JSON."""
     pairs = [(code, other) for code, other in enumerate(first.tolist()) if code != other]
     live = int((used > 0).sum())
     return {

@@ -1,4 +1,4 @@
-"""Anybody's images, compared with the training images of an experiment."""
+"""Compare any images with the training images of an experiment."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def evaluate_images(
     gpus: int,
     output: Path,
 ) -> None:
-    """Write how far the pictures of a folder or zip file are from the experiment's training images, and print it."""
+    """Write and print how far the pictures in a folder or zip file are from the experiment's training images."""
     check_gpus(gpus, "scoring_resources.gpus")
     options, cache = comparison_options(config, experiment), Path(config.data.cache)
     reference = checked_reference(image_reference, classifier, options)
@@ -46,7 +46,7 @@ def evaluate_images(
 
 
 def like(pictures: Tensor, grid: tuple[int, int, int], path: Path) -> Tensor:
-    """Return pictures uint8[N, H, W, 3] with the channels of the experiment's images; they must be of their size."""
+    """Return pictures uint8[N, H, W, 3] with the channels of the experiment's images; the sizes must match."""
     rows, columns, channels = grid
     if tuple(pictures.shape[1:3]) != (rows, columns):
         sizes = f"pictures of {pictures.shape[1]} x {pictures.shape[2]}, the experiment's are {rows} x {columns}"

@@ -1,4 +1,4 @@
-"""Features of images by a network, and how images become what a network was trained on.
+"""Features of images from a network, and the conversion of images to what the network was trained on.
 
 Letters in shapes: N images of H rows, W columns and C channels, F features.
 """
@@ -18,7 +18,7 @@ Head = Callable[[Tensor], Tensor]  # features [N, F] -> logits of the classes
 
 @dataclass(frozen=True)
 class FeatureExtractor:
-    """A network in evaluation that gives images `width` features and, if it has a `head`, one of some `classes`."""
+    """A network that gives each image `width` features and, if it has a `head`, one of its `classes`."""
 
     embed: Embed
     width: int
@@ -28,7 +28,7 @@ class FeatureExtractor:
 
     @torch.no_grad()
     def features(self, images: Tensor) -> Tensor:
-        """Return the features of images uint8[N, H, W, C], all at once, float32[N, F] in main memory."""
+        """Return the features of images uint8[N, H, W, C], in one batch, float32[N, F] on the CPU."""
         if images.dim() != 4 or images.dtype != torch.uint8 or images.shape[-1] not in (1, 3):
             raise KinoflowError(
                 f"images uint8[N, H, W, 1 or 3] expected, got {images.dtype}{list(images.shape)}; give bytes 0..255"
@@ -40,21 +40,21 @@ class FeatureExtractor:
 
     @torch.no_grad()
     def classes_of(self, features: Tensor) -> Tensor | None:
-        """Return the most likely class for features [N, F], int64[N]; None if the network is no classifier."""
+        """Return the most likely class for features [N, F], int64[N]; None without a head."""
         return None if self.head is None else self.head(features.to(self.device)).argmax(dim=-1).cpu()
 
     def classify(self, images: Tensor) -> Tensor | None:
-        """Return the most likely class of images uint8[N, H, W, C], int64[N]; None if the network is no classifier."""
+        """Return the most likely class of images uint8[N, H, W, C], int64[N]; None without a head."""
         return None if self.head is None else self.classes_of(self.features(images))
 
 
 def in_colour(images: Tensor) -> Tensor:
-    """Return images [N, H, W, C] with channels first, [N, 3, H, W]; grey is the same in all three."""
+    """Return images [N, H, W, C] with channels first, [N, 3, H, W]; grey images get three equal channels."""
     return images.permute(0, 3, 1, 2).expand(-1, 3, -1, -1)
 
 
 def resized(images: Tensor, side: int) -> Tensor:
-    """Return images [N, C, H, W] as squares, [N, C, side, side]: bilinear, with a filter where they shrink."""
+    """Return images [N, C, H, W] as squares, [N, C, side, side]: bilinear, antialiased when shrinking."""
     if images.shape[-2:] == (side, side):
         return images
     return functional.interpolate(images, size=(side, side), mode="bilinear", antialias=True, align_corners=False)

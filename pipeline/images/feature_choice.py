@@ -1,4 +1,4 @@
-"""The features that the images of an experiment are compared by: which ones were chosen, and what they need."""
+"""The features chosen for comparing an experiment's images, and what they need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.config.contracts import FeaturesPlugin
 from pipeline.config.plugins import FEATURES, METRICS, Chosen
 from pipeline.errors import KinoflowError
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
 
     from pipeline.images.extractor import FeatureExtractor
@@ -43,7 +43,7 @@ class ChosenFeatures(Chosen[FeaturesPlugin]):
         return self.plugin.TRAINED
 
     def load(self, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
-        """Return the network at work; an error with the ways to have one if it is not there."""
+        """Return the loaded network; if it is not available, the error lists the alternatives."""
         extractor: FeatureExtractor = self.plugin.load(self.options, cache=cache, classifier=classifier, device=device)
         return extractor
 

@@ -14,7 +14,7 @@ _SHOWN = 5  # names in a message
 
 @dataclass(frozen=True)
 class Listing:
-    """The pictures of each split that has a folder: paths relative to the root, and numbers of classes."""
+    """The pictures of each split that has a folder: paths relative to the root, and class numbers."""
 
     root: Path
     classes: tuple[str, ...]
@@ -23,7 +23,7 @@ class Listing:
 
 
 def list_pictures(root: Path, split_folders: Mapping[str, str] = SPLIT_FOLDERS) -> Listing:
-    """Return the pictures below a folder, by name; a folder that holds no classes, or an empty class, is an error."""
+    """Return the pictures below a folder, sorted by name; raise if it has no classes, or an empty one."""
     folders = split_folders_of(root, split_folders)
     classes = tuple(folder.name for folder in subfolders(folders["train"]))
     numbers = {name: number for number, name in enumerate(classes)}
@@ -48,16 +48,16 @@ def list_pictures(root: Path, split_folders: Mapping[str, str] = SPLIT_FOLDERS) 
 
 
 def class_folders(root: Path, split_folders: Mapping[str, str] = SPLIT_FOLDERS) -> list[Path]:
-    """Return all class folders; one is newer when a picture in it was added, removed or renamed."""
+    """Return all class folders; a folder's time changes when a picture in it is added, removed or renamed."""
     return [folder for split in split_folders_of(root, split_folders).values() for folder in subfolders(split)]
 
 
 def split_folders_of(root: Path, split_folders: Mapping[str, str]) -> dict[str, Path]:
-    """Return the folder of each split that has one; without folders of splits, that of `train` is the root."""
+    """Return the folder of each split that has one; without split folders, the root is that of `train`."""
     if not root.is_dir():
         raise ImageError(f"{root}: there is no such folder; check `path`")
     found = {folder.name: folder for folder in _folders(root)}
-    # A class may be called "train": it is a split if it has class folders, or if there are only splits.
+    # A class may be called "train". It is a split if it has class folders, or if all folders are named for splits.
     splits = "train" in found and (bool(_folders(found["train"])) or set(found) <= set(split_folders))
     if not splits:
         return {"train": root}
@@ -71,7 +71,7 @@ def split_folders_of(root: Path, split_folders: Mapping[str, str]) -> dict[str, 
 
 
 def subfolders(folder: Path) -> list[Path]:
-    """Return the class folders in a folder, by name; none is an error."""
+    """Return the class folders in a folder, sorted by name; raise if there are none."""
     found = _folders(folder)
     if not found:
         there = sum(is_picture(entry.name) for entry in folder.iterdir())
@@ -87,7 +87,7 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    """Yield the paths of all files in a folder and below it, in the order of their names; hidden ones are left out."""
+    """Yield the paths of all files below a folder, sorted by name, without hidden ones."""
     for place, inner, names in os.walk(folder):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         yield from (os.path.join(place, name) for name in sorted(names) if not name.startswith("."))

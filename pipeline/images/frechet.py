@@ -1,6 +1,6 @@
 """The Fréchet distance between two sets of features, as if both were Gaussian (M. Heusel et al., 2017).
 
-Letters in shapes: N images, F features. All is computed in float64.
+Letters in shapes: N images, F features. Everything is computed in float64.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from pipeline.errors import KinoflowError
 
-_AT_ONCE = 4096  # features that are added at once
+_AT_ONCE = 4096  # rows of features that are added at once
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Statistics:
         return cls(len(values), mean, deviations.T @ deviations)
 
     def merged(self, other: Statistics) -> Statistics:
-        """Return the statistics of both sets together (T. Chan et al., 1983); no large numbers cancel in it."""
+        """Return the statistics of both sets together (T. Chan et al., 1983), without cancellation of large numbers."""
         n, apart = self.n + other.n, other.mean - self.mean
         scatter = self.scatter + other.scatter + torch.outer(apart, apart) * (self.n * other.n / n)
         return Statistics(n, self.mean + apart * (other.n / n), scatter)
@@ -51,10 +51,9 @@ class Statistics:
 
     @cached_property
     def root(self) -> Tensor:
-        """A matrix R [F, r] with R R^T the covariance, of as many columns as the covariance has directions.
+        """A matrix R [F, r] with R R^T = covariance, where r is the rank of the covariance.
 
-        Directions whose variance is that of rounding are left out: there are some if there are fewer images than
-        features.
+        Directions whose variance is only rounding are left out. There are some if there are fewer images than features.
         """
         variances, directions = torch.linalg.eigh(self.covariance)
         smallest = variances[-1] * len(variances) * torch.finfo(variances.dtype).eps
@@ -63,20 +62,20 @@ class Statistics:
 
 
 def statistics_of(batches: Iterable[Tensor]) -> Statistics:
-    """Return the statistics of features that come in batches [B, F], of which there must be one."""
+    """Return the statistics of features that come in one or more batches [B, F]."""
     return deque(accumulated(batches), maxlen=1).pop()
 
 
 def accumulated(batches: Iterable[Tensor], before: Statistics | None = None) -> Iterator[Statistics]:
-    """Yield the statistics of all features so far, each time that some were added; first those `before`, if any.
+    """Yield the statistics of all features so far, whenever some are added; first those `before`, if any.
 
-    They are of all batches that were taken: going on from any of them gives the same as never having stopped.
+    They cover all batches taken so far: resuming from any of them gives the same result as never stopping.
     """
     return accumulate(map(Statistics.of, _larger(batches)), Statistics.merged, initial=before)
 
 
 def _larger(batches: Iterable[Tensor]) -> Iterator[Tensor]:
-    """Yield the batches put together to larger ones: a merger costs as much as several thousand rows."""
+    """Yield the batches joined into larger ones: a merge costs as much as several thousand rows."""
     waiting: list[Tensor] = []
     for batch in batches:
         waiting.append(batch)
@@ -88,11 +87,11 @@ def _larger(batches: Iterable[Tensor]) -> Iterator[Tensor]:
 
 
 def frechet_distance(first: Statistics, second: Statistics) -> float:
-    """Return |m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2)), of means m and covariances S.
+    """Return |m1 - m2|^2 + tr(S1 + S2 - 2 (S1 S2)^(1/2)), for means m and covariances S.
 
-    The trace of the square root is the sum of the singular values of R1^T R2 for any R with S = R R^T: no product of
-    covariances has to be rooted, and they may be singular. The distance of finite sets is too large, by about 1 / n;
-    one with fewer images than features is mostly that. Only distances of the same n compare.
+    The trace of the square root is the sum of the singular values of R1^T R2 for any R with S = R R^T. This takes no
+    root of a product of covariances, and they may be singular. The distance of finite sets is too large by about 1 / n.
+    With fewer images than features, this excess dominates. Compare only distances with the same n.
     """
     if first.mean.shape != second.mean.shape:
         sizes = f"{len(first.mean)} and {len(second.mean)} features"
@@ -104,11 +103,11 @@ def frechet_distance(first: Statistics, second: Statistics) -> float:
 
 
 def frechet_error(parts: Sequence[Statistics], reference: Statistics) -> float:
-    """Return the standard error of the distance of all parts together from the reference, by a jackknife of parts.
+    """Return the standard error of the distance from all parts together to the reference, by a jackknife over parts.
 
-    The parts are random and of the same size, or nearly: each is left out in turn. It says how much the distance of
-    other samples of the same run would differ, and nothing of its excess at small n, which all of them share. It is too
-    large, by up to a factor of two, where both sets are of one distribution.
+    The parts are random and of nearly the same size; each is left out in turn. The error says how much the distance
+    would differ for other samples of the same run. It says nothing about the excess at small n, which they all share.
+    It is too large, by up to a factor of two, if both sets come from one distribution.
     """
     left = [
         frechet_distance(reduce(Statistics.merged, [*parts[:number], *parts[number + 1 :]]), reference)

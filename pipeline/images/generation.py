@@ -1,4 +1,4 @@
-"""Images of a class, or of each class in turn, with the network of a finished run."""
+"""Draw images of one class, or of each class in turn, with the network of a finished run."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def generate_images(
     if chosen.sampling.searched:
         raise KinoflowError(f"--run {run}: its sampling is found by a search; name {chosen.weights!r} instead")
     if chosen.path is None and steps is not None:
-        raise KinoflowError(f"--steps: run {run!r} is autoregressive, with an evaluation a token; leave it out")
+        raise KinoflowError(f"--steps: run {run!r} is autoregressive, with one evaluation per token; leave it out")
     given = {"count": count, "steps": steps, "guidance": guidance}
     given = {key: value for key, value in given.items() if value is not None}
     valid, problems = problems_of(Sampling, chosen.sampling.model_dump(mode="json") | given, ("sampling",))

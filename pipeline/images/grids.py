@@ -1,4 +1,4 @@
-"""Images to look at and to pass on: grids, PNG files, archives of them; and anybody's pictures, read for evaluation."""
+"""Write images as grids, PNG files and zip archives, and read any pictures for evaluation."""
 
 import io
 import os
@@ -18,7 +18,7 @@ from pipeline.images.stack import Stack
 from pipeline.store.atomic import replacing
 
 _WHITE = 255
-_DATE = (1980, 1, 1, 0, 0, 0)  # the first that an archive can have: equal images give equal bytes
+_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date of an archive; fixed, so that equal images give equal bytes
 
 
 def grid_of(images: Tensor, columns: int, scale: int = 1, gap: int = 1) -> NDArray[np.uint8]:
@@ -53,14 +53,14 @@ def write_png_archive(path: Path, images: Tensor) -> None:
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:  # PNGs are compressed already
         for number, image in enumerate(images):
             member = zipfile.ZipInfo(f"{number:0{digits}}.png", _DATE)
-            member.create_system, member.external_attr = 3, 0o644 << 16  # as on Unix, wherever it is written
+            member.create_system, member.external_attr = 3, 0o644 << 16  # as on Unix, on any system
             archive.writestr(member, _png(image.cpu().numpy()))
 
 
 def read_pictures(path: Path, folder: Path | None = None) -> Tensor:
-    """Return the pictures of one size in a folder, and below it, or in a zip file, uint8[N, H, W, 3], by their names.
+    """Return the pictures below a folder or in a zip file, sorted by name, uint8[N, H, W, 3]; all must have one size.
 
-    They are mapped from a file without a name in `folder`, so that they need not fit into the memory.
+    They are mapped from an unnamed file in `folder`, so they need not fit into memory.
     """
     size: tuple[int, int] | None = None
     first = ""
@@ -81,7 +81,7 @@ def read_pictures(path: Path, folder: Path | None = None) -> Tensor:
 
 
 def _pictures(path: Path) -> Iterator[tuple[str, Path | IO[bytes]]]:
-    """Yield the names of pictures, for messages, and where they are read from."""
+    """Yield the name of each picture, for messages, and its path or content."""
     if path.is_dir():
         for place, inner, names in os.walk(path):
             inner[:] = sorted(name for name in inner if not name.startswith("."))

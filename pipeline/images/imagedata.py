@@ -1,6 +1,6 @@
 """Prepared images: squares of one size in named splits, with their classes, in one safetensors file.
 
-The file is memory-mapped: a split may be larger than the memory, as long as nobody asks for all of it at once.
+The file is memory-mapped: a split may be larger than memory, as long as nobody reads all of it at once.
 """
 
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from pipeline.tokens.token_data import SPLITS
 Augmentation = Literal["none", "flip", "ten_crop"]
 VIEWS: dict[Augmentation, int] = {"none": 1, "flip": 2, "ten_crop": 10}
 _LABELS = "labels/"
-_AT_ONCE = 2**26  # bytes of images that are worked on together
+_AT_ONCE = 2**26  # bytes of images that are processed together
 
 
 @dataclass(frozen=True)
 class ImageData:
     """Images uint8[N, S, S, C] with values 0, ..., levels - 1 and classes int64[N] for each of the splits.
 
-    Networks see squares of side `crop` <= S. A training image is seen in as many views as its `augmentation` has: as it
-    is, mirrored too, or (`ten_crop`) cropped at the corners and in the middle, each mirrored too.
+    Networks see squares of side `crop` <= S. The `augmentation` gives the views of a training image: its middle
+    (`none`), also mirrored (`flip`), or the middle and the corners, each also mirrored (`ten_crop`).
     """
 
     images: dict[str, Tensor]
@@ -55,20 +55,20 @@ class ImageData:
 
     @property
     def views(self) -> int:
-        """How many views of a training image there are."""
+        """How many views each training image has."""
         return VIEWS[self.augmentation]
 
     def parts(self, split: str, at_once: int = _AT_ONCE) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the images of a split as networks see them, cropped in the middle, and their classes, in parts."""
+        """Yield the images of a split as networks see them, cropped to the middle, with their classes, in parts."""
         images, labels = self.images[split], self.labels[split]
         rows = max(1, at_once // images[0].numel())
         for start in range(0, len(images), rows):
             yield central(images[start : start + rows], self.crop), labels[start : start + rows]
 
     def training_parts(self, at_once: int = _AT_ONCE, passed: int = 0) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield all views of the training images, first all of the first view, and their classes.
+        """Yield all views of the training images with their classes, in parts: the first view of all images first.
 
-        The first `passed` views are left out, without a look at them; the parts of the others are the same as ever.
+        The first `passed` views are skipped without reading them. The boundaries of the parts do not change.
         """
         images, labels = self.images["train"], self.labels["train"]
         rows = max(1, at_once // images[0].numel())
@@ -109,7 +109,7 @@ class ImageData:
 
 
 def view(images: Tensor, crop: int, augmentation: Augmentation, number: int) -> Tensor:
-    """Return one view of images [N, S, S, C] by its number, [N, crop, crop, C]; the first is cropped in the middle."""
+    """Return one view of images [N, S, S, C] by its number, [N, crop, crop, C]; the first is the middle."""
     place, mirrored = divmod(number, 2)
     if not 0 <= number < VIEWS[augmentation]:
         raise KinoflowError(f"view {number}: {augmentation!r} has {VIEWS[augmentation]}")
@@ -126,5 +126,5 @@ def central(images: Tensor, crop: int) -> Tensor:
 
 
 def to_bytes(images: Tensor, levels: int) -> Tensor:
-    """Return images with values 0, ..., levels - 1 as bytes 0, ..., 255, which is how they are shown and compared."""
+    """Return images with values 0, ..., levels - 1 as bytes 0, ..., 255, to show and compare them."""
     return images if levels == 256 else (images.float() * (255 / (levels - 1))).round().to(torch.uint8)

@@ -12,15 +12,15 @@ from torch import Tensor
 from pipeline.errors import KinoflowError
 
 _AT_ONCE = 2**24  # distances in memory
-_ROUNDING = 1e-12  # of squared lengths: ties are not decided by it, and images of few values have many
+_ROUNDING = 1e-12  # of squared lengths: it must not decide ties, which are common for images with few levels
 
 
 def neighbour_scores(real: Tensor, generated: Tensor, neighbours: int) -> dict[str, float]:
     """Return precision, recall, density and coverage of generated features [M, F], given real ones [N, F].
 
-    Precision is the share of generated images in the ball of a real one, recall that of real images in the ball of a
-    generated one. Density is how many balls of real images a generated one is in, divided by k; it may exceed one.
-    Coverage is the share of real images with a generated one in their ball. All depend on N and M.
+    Precision is the share of generated images in the ball of any real one. Recall is the share of real images in the
+    ball of any generated one. Density is the mean number of real balls around a generated image, divided by k; it may
+    exceed one. Coverage is the share of real images with a generated one in their ball. All depend on N and M.
     """
     for name, features in (("reference", real), ("generated", generated)):
         if len(features) <= neighbours:
@@ -29,7 +29,7 @@ def neighbour_scores(real: Tensor, generated: Tensor, neighbours: int) -> dict[s
                 "draw more samples or lower it"
             )
     centre = real.double().mean(dim=0)
-    real, generated = real.double() - centre, generated.double() - centre  # short vectors: little rounding
+    real, generated = real.double() - centre, generated.double() - centre  # short vectors round less
     slack = _ROUNDING * float(torch.cat([real, generated]).square().sum(dim=1).max())
     real_radii, generated_radii = (radii(features, neighbours) + slack for features in (real, generated))
     balls = torch.zeros(len(generated))
@@ -52,13 +52,13 @@ def radii(features: Tensor, neighbours: int) -> Tensor:
     found = torch.empty(len(features), dtype=features.dtype)
     for rows, distances in _distances(features, features):
         numbers = torch.arange(rows.start, rows.stop)
-        distances[torch.arange(len(distances)), numbers] = torch.inf  # a row is not its own neighbour; an equal one is
+        distances[torch.arange(len(distances)), numbers] = torch.inf  # no row is its own neighbour; an equal one is
         found[rows] = distances.kthvalue(neighbours, dim=1).values
     return found
 
 
 def _distances(first: Tensor, second: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """Yield the squared distances of some rows of `first` to all of `second`, and which rows these are."""
+    """Yield some rows of `first` at a time, and their squared distances to all rows of `second`."""
     size, lengths = max(1, _AT_ONCE // len(second)), second.square().sum(dim=1)
     for start in range(0, len(first), size):
         rows = slice(start, min(start + size, len(first)))

@@ -1,8 +1,9 @@
-"""LPIPS: how different two images look to a network that was trained to name them (R. Zhang et al., 2018).
+"""LPIPS: how different two images look to a network trained to classify images (R. Zhang et al., 2018).
 
     d(x, y) = sum_l mean_p sum_c w_lc (f_lcp(x) - f_lcp(y))^2
 
-f_l are the features of layer l at place p, of length one; the weights w_l >= 0 were fitted to what people say.
+f_l are the features of layer l, scaled to length one at each place p; the weights w_l >= 0 were fitted to human
+judgements.
 Letters in shapes: B images of C channels and side S, F features.
 """
 
@@ -19,18 +20,18 @@ from pipeline.errors import KinoflowError
 from pipeline.flow.device import Table
 from pipeline.images.restricted_unpickler import read_arrays
 
-SMALLEST_SIDE = 64  # smaller images are enlarged: AlexNet leaves nothing of them, VGG16 hardly more
+SMALLEST_SIDE = 64  # smaller images are enlarged: AlexNet would shrink them to nothing, VGG16 nearly so
 _TINY = 1e-20
 _SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)  # the colours of ImageNet, for values in [-1, 1]
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """A convolution, what is pooled before it, and whether its features are compared."""
+    """A convolution, the pooling before it, and whether its features are compared."""
 
     stride: int = 1
     padding: int = 1
-    pool: int = 0  # side of the squares of which the largest value is taken, every second place; 0: none
+    pool: int = 0  # kernel size of the max pooling, with stride 2; 0: none
     compared: bool = False
 
 
@@ -54,7 +55,7 @@ LAYERS: dict[Literal["vgg16", "alexnet"], tuple[str, tuple[_Layer, ...]]] = {
 
 
 class Lpips:
-    """The difference of images. Its weights are constants: no parameters, in no checkpoint, shared by all copies."""
+    """The difference of images. Its weights are constants: not parameters, in no checkpoint, shared by all copies."""
 
     def __init__(self, layers: tuple[_Layer, ...], kernels: list[Tensor], biases: list[Tensor], heads: list[Tensor]):
         self._layers = layers
@@ -63,7 +64,7 @@ class Lpips:
 
     @classmethod
     def load(cls, path: Path, network: Literal["vgg16", "alexnet"]) -> "Lpips":
-        """Read the weights of a network, kernels [side, side, F, F'], as the catalogue has them."""
+        """Read the weights of a network from the file of the catalogue, with kernels [side, side, F, F']."""
         arrays, (name, layers) = read_arrays(path), LAYERS[network]
         try:
             convolutions = [arrays[name][f"Conv_{number}"] for number in range(len(layers))]
@@ -81,7 +82,7 @@ class Lpips:
         return self
 
     def __call__(self, images: Tensor, others: Tensor) -> Tensor:
-        """Return how different images [B, C, S, S] with values in [-1, 1] look, [B]; gradients are of `images` only."""
+        """Return how different images [B, C, S, S] with values in [-1, 1] look, [B]; only `images` gets gradients."""
         with torch.no_grad():
             expected = self._features(others)
         total = images.new_zeros(len(images), dtype=torch.float32)
@@ -91,7 +92,7 @@ class Lpips:
         return total
 
     def _features(self, images: Tensor) -> list[Tensor]:
-        """Return the features [B, F, P, P] that are compared, of length one at each place."""
+        """Return the compared features [B, F, P, P], scaled to length one at each place."""
         device, features = images.device, images.expand(-1, 3, -1, -1) if images.shape[1] == 1 else images
         if (side := min(images.shape[-2:])) < SMALLEST_SIDE:
             features = functional.interpolate(features, scale_factor=-(-SMALLEST_SIDE // side), mode="bilinear")
@@ -105,7 +106,7 @@ class Lpips:
             )
             if layer.compared:
                 exact = features.float()
-                # Inside of the root: its slope at zero, where no feature is active, would not be finite.
+                # Add inside the root: at zero, where no feature is active, its slope would be infinite.
                 found.append(exact / (exact.square().sum(1, keepdim=True) + _TINY).sqrt())
         return found
 

@@ -1,4 +1,4 @@
-"""One picture from a file: decoded, turned upright, in 8 bits and in the channels that are wanted, cut to a square."""
+"""Read one picture: decode it, turn it upright, convert it to 8-bit grey or RGB, and crop it to a square."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,40 +20,40 @@ class ImageError(KinoflowError):
 
 
 def is_picture(name: str) -> bool:
-    """Return whether a file's name is that of a picture; hidden files are none."""
+    """Return whether a file is a picture, by its name; hidden files are not."""
     return name.lower().endswith(SUFFIXES) and not name.startswith(".")
 
 
 def read_picture(source: Path | IO[bytes], channels: int = 3) -> tuple[Image.Image, str | None]:
-    """Return a picture in 8 bits grey (1 channel) or RGB (3), and the mode it had if it was converted.
+    """Return a picture in 8-bit grey (1 channel) or RGB (3), and its original mode if it was converted.
 
-    The error for one that cannot be read is only the reason: the caller knows the file.
+    The error gives only the reason: the caller knows the file.
     """
     try:
         with Image.open(source) as image:
             image.load()
-            # An orientation that cannot be read is no reason to lose the picture.
+            # An unreadable orientation is no reason to lose the picture.
             with suppress(Exception):
                 ImageOps.exif_transpose(image, in_place=True)
             wanted = _MODES[channels]
             return (image, None) if image.mode == wanted else (_converted(image, wanted), image.mode)
     except ImageError:
         raise
-    except Exception as error:  # decoders meet damaged bytes with almost any error
+    except Exception as error:  # decoders raise almost any error on damaged bytes
         message = str(error).strip().splitlines()
         raise ImageError(f"cannot be decoded ({message[0] if message else type(error).__name__})") from error
 
 
 @dataclass(frozen=True)
 class Framing:
-    """How a picture becomes a square: its middle, of `side` pixels; it has to have `least` pixels a side for that."""
+    """How to cut a picture to its middle square of `side` pixels; both its sides must have `least` pixels."""
 
     side: int
     least: int
     channels: int
 
     def read(self, file: Path) -> tuple[NDArray[np.uint8], str | None]:
-        """Return uint8[side, side, channels] from a file, and the mode it had if it was converted."""
+        """Return uint8[side, side, channels] from a file, and its original mode if it was converted."""
         image, mode = read_picture(file, self.channels)
         if min(image.size) < self.least:
             width, height = image.size
@@ -61,10 +61,10 @@ class Framing:
         return array_of(self.square(image)), mode
 
     def square(self, image: Image.Image) -> Image.Image:
-        """Return the middle of a picture, the whole of its shorter side, at the size that is wanted."""
+        """Return the largest square in the middle of a picture, resized to `side`."""
         width, height = image.size
         short = min(width, height)
-        if short == self.side:  # whole pixels, so that none of them changes
+        if short == self.side:  # crop at whole pixels, so that no value changes
             left, top = (width - short) // 2, (height - short) // 2
             return image.crop((left, top, left + short, top + short))
         left_edge, top_edge = (width - short) / 2, (height - short) / 2
@@ -79,7 +79,7 @@ def array_of(image: Image.Image) -> NDArray[np.uint8]:
 
 
 def _converted(image: Image.Image, mode: str) -> Image.Image:
-    """Return a picture in another mode; what is transparent becomes white, of 16 bits the upper 8 are kept."""
+    """Return a picture in another mode; transparent areas become white, and only the upper 8 of 16 bits are kept."""
     if image.mode.startswith("I;16"):
         image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     elif image.mode in ("I", "F"):

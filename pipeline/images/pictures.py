@@ -1,4 +1,4 @@
-"""Sets of pictures in safetensors files: what samples of images look like."""
+"""Sets of pictures in safetensors files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from pipeline.store.tensors import read_tensors, write_tensors
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures bytes[N, H, W, C] of a run or reference, and the classes [N] that were asked for, if any."""
+    """Pictures bytes[N, H, W, C] of a run or reference, and the requested classes [N], if any."""
 
     images: Tensor
     conditions: dict[str, Any]

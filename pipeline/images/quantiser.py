@@ -1,8 +1,8 @@
 """Quantisation: each vector is replaced by the nearest of K codes, all of length one.
 
-The codes follow the vectors that they stand for, as a moving average (`vector-quantize-pytorch`). The first batch says
-where they begin; one that hardly any vector is near to is dead, and put on a vector of the batch. What that draws comes
-from the global generator, which training seeds anew in each step, as for dropout.
+A code is a moving average of the vectors assigned to it (`vector-quantize-pytorch`). Codes are initialised from the
+first batch. A code with hardly any vectors is dead, and moves to a random vector of the batch. These draws come from
+the global generator, as for dropout; training reseeds it at each step.
 Letters in shapes: N vectors, F features, K codes.
 """
 
@@ -15,13 +15,13 @@ from vector_quantize_pytorch import VectorQuantize  # type: ignore[import-untype
 
 from pipeline.flow.chunks import row_chunks
 
-MEMORY = 0.95  # of the moving averages
-DEAD = 0.03  # a code is dead when it stands for this share of the vectors that it would if all were used alike
+MEMORY = 0.95  # decay of the moving averages
+DEAD = 0.03  # a code is dead if it gets less than this share of the vectors it would get if all were used equally
 
 
 @dataclass(frozen=True)
 class Quantised:
-    """The codes int64[N] of vectors, the vectors [N, F] of these codes, and the loss that draws vectors to codes."""
+    """The codes int64[N] of vectors, the vectors [N, F] of these codes, and the loss that pulls vectors to codes."""
 
     codes: Tensor
     vectors: Tensor
@@ -29,9 +29,9 @@ class Quantised:
 
 
 class Quantiser(nn.Module):
-    """K codes of F features, to be trained on so many vectors at once, over all processes.
+    """K codes of F features, trained on `at_once` vectors per step, over all processes.
 
-    Whether several processes train together has to be known when it is made: they then have the same codes.
+    Create it after the processes have joined: it then keeps the codes the same in all of them.
     """
 
     def __init__(self, codes: int, features: int, commitment: float = 0.0, at_once: int = 0) -> None:
@@ -40,7 +40,7 @@ class Quantiser(nn.Module):
             dim=features,
             codebook_size=codes,
             use_cosine_sim=True,
-            rotation_trick=True,  # of C. Fifty et al., 2024: gradients are turned with the features, not copied
+            rotation_trick=True,  # C. Fifty et al., 2024: rotate gradients with the features, do not copy them
             decay=MEMORY,
             kmeans_init=True,
             threshold_ema_dead_code=DEAD * at_once / codes,
@@ -55,14 +55,14 @@ class Quantiser(nn.Module):
         return codebook
 
     def forward(self, vectors: Tensor) -> Quantised:
-        """Quantise vectors [N, F]; gradients of the vectors that are given back go to those that came in."""
+        """Quantise vectors [N, F]; gradients pass from the returned vectors to the given ones."""
         with torch.autocast(vectors.device.type, enabled=False):
             chosen, codes, loss = self.quantise(functional.normalize(vectors.float(), dim=-1)[None])
         return Quantised(codes[0], chosen[0], loss.sum())
 
     @torch.no_grad()
     def nearest(self, vectors: Tensor, live: Tensor | None = None) -> Tensor:
-        """Return the nearest codes int64[N] of vectors [N, F] among those that are `live`, bool[K]; None: all are."""
+        """Return the nearest codes int64[N] of vectors [N, F] among the `live` ones, bool[K]; None: all are live."""
         vectors = functional.normalize(vectors.float(), dim=-1)
         codes = torch.empty(len(vectors), dtype=torch.int64, device=vectors.device)
         for part in row_chunks(len(vectors), len(self.codebook)):

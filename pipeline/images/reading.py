@@ -1,4 +1,4 @@
-"""Many pictures from files, decoded by several threads; those that cannot be used are counted, up to a limit."""
+"""Read many pictures with several threads; a limited number of them may be unusable."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from pipeline.images.picture import Framing, ImageError
 from pipeline.images.stack import Stack
 from pipeline.store.progress import Progress
 
-LISTED = 1000  # rejected files that a record names
-_SHOWN = 3  # rejected files that an error names
-_TOGETHER = 512  # files that are given to the threads at once
+LISTED = 1000  # most rejected files named in a record
+_SHOWN = 3  # most rejected files named in an error
+_TOGETHER = 512  # files given to the threads at once
 
 
 class PictureReader:
@@ -31,7 +31,7 @@ class PictureReader:
     def read(self, split: str, files: Sequence[tuple[str, int]], cache: Path) -> tuple[Tensor, Tensor]:
         """Return the images uint8[N, S, S, C] of a split, mapped from a file in `cache`, and their classes [N]."""
         labels: list[int] = []
-        # Decoding and resizing leave Python's lock to others: threads do, and nothing has to be copied between them.
+        # Decoding and resizing release Python's lock, so threads suffice, and nothing is copied between processes.
         with (
             Stack(cache) as stack,
             ThreadPoolExecutor(self._workers) as pool,
@@ -59,7 +59,7 @@ class PictureReader:
         }
 
     def _outcome(self, file: tuple[str, int]) -> tuple[NDArray[np.uint8] | None, str | None]:
-        """Return an image and the mode it was converted from, or None and the reason why there is none."""
+        """Return an image and its mode if it was converted, or None and the reason for rejection."""
         try:
             return self._framing.read(self._root / file[0])
         except ImageError as error:

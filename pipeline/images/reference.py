@@ -15,16 +15,16 @@ from pipeline.store.tensor_journal import TensorJournal
 from pipeline.store.tensors import read_tensors, write_tensors
 
 KIND = "image reference"
-KEPT_EVERY = 2**15  # images; 100 MB of 2048 features take 0.4 s to write, so many images half a minute of a GPU or more
+KEPT_EVERY = 2**15  # images: they take a GPU half a minute or more; saving 100 MB for 2048 features takes 0.4 s
 _STATE = "statistics"
 
 
 @dataclass(frozen=True)
 class ImageReference:
-    """Statistics of all features, a random choice of features [M, F], and what they are of.
+    """Statistics of all features, a random choice of features [M, F], and where they come from.
 
-    `features` is the label of the network, `images` the name of the set, `classes` those of the images. Where the
-    network was trained by the workflow, `classifier` is the checksum of its weights.
+    `features` is the label of the network, `images` the name of the set, `classes` the names of its classes. If the
+    workflow trained the network, `classifier` is the checksum of its weights.
     """
 
     statistics: Statistics
@@ -70,7 +70,7 @@ def described(
 ) -> tuple[Statistics, Tensor]:
     """Return the statistics of all views of the training images, and features of `compared` of them, [M, F].
 
-    Those of the views that are `finished` are not computed again.
+    Features in the journal `finished` are not computed again.
     """
     total = data.views * len(data.images["train"])
     generator = torch.Generator().manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Residual networks for small images (K. He et al., 2016, section 4.2), with the names that published weights have.
+"""Residual networks for small images (K. He et al., 2016, section 4.2), with the names of the published weights.
 
 Letters in shapes: B images of H rows and W columns.
 """
@@ -15,11 +15,11 @@ from pipeline.errors import KinoflowError
 from pipeline.images.sources.cifar10 import CLASSES
 
 CHANNELS = (16, 32, 64)
-_PREFIX = "module."  # of the names of weights that were trained on several devices
+_PREFIX = "module."  # of names of weights that were trained on several devices
 
 
 class Block(nn.Module):
-    """Two convolutions beside a shortcut without weights: every second pixel, and channels of zeros."""
+    """Two convolutions and a shortcut without weights, which skips pixels and pads channels with zeros."""
 
     def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Block(nn.Module):
 
 
 class CifarResNet(nn.Module):
-    """A network of 6 n + 2 layers: n blocks at each of three sizes, and a linear classifier of what they see."""
+    """A network of 6 n + 2 layers: n blocks at each of three sizes, then a linear classifier."""
 
     def __init__(self, depth: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class CifarResNet(nn.Module):
         self.linear = nn.Linear(CHANNELS[2], len(CLASSES))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the features of normalised images [B, 3, H, W] after the pooling, [B, 64]."""
+        """Return the features of normalised images [B, 3, H, W] after pooling, [B, 64]."""
         features = functional.relu(self.bn1(self.conv1(images)))
         features = self.layer3(self.layer2(self.layer1(features)))
         return features.mean(dim=(2, 3))
@@ -62,7 +62,7 @@ def _blocks(before: int, after: int, stride: int, count: int) -> nn.Sequential:
 
 
 def read_resnet(path: Path, depth: int) -> CifarResNet:
-    """Return the network with the weights of a file, ready for evaluation."""
+    """Return the network with weights from a file, in evaluation mode."""
     network = CifarResNet(depth)
     try:
         saved: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")

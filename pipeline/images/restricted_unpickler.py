@@ -1,4 +1,4 @@
-"""Pickles of arrays, read without running anything: all but arrays, numbers, texts and plain containers is refused."""
+"""Read pickles of arrays without running code: only arrays, numbers, strings and plain containers are allowed."""
 
 import io
 import pickle
@@ -14,14 +14,14 @@ _MODULES = {f"numpy.{core}.{part}" for core in ("core", "_core") for part in ("m
 
 
 class PickleError(KinoflowError):
-    """A pickle that holds more than arrays, or is none."""
+    """A file that is not a pickle, or holds more than arrays."""
 
 
 class ArrayUnpickler(pickle.Unpickler):
-    """Reads arrays of numbers and containers of them; whatever else a pickle asks for is an error, not run."""
+    """Reads arrays of numbers and containers of them; anything else in a pickle raises and is not run."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what builds an array; a pickle can call nothing but that."""
+        """Return what builds an array; a pickle can call nothing else."""
         if (module, name) == ("numpy", "ndarray"):
             return np.ndarray
         if (module, name) == ("numpy", "dtype"):
@@ -31,12 +31,12 @@ class ArrayUnpickler(pickle.Unpickler):
         raise PickleError(f"asks for {module}.{name}, which is no array")
 
     def persistent_load(self, pid: Any) -> Any:
-        """Raise: arrays refer to nothing outside of the file."""
+        """Raise: arrays refer to nothing outside the file."""
         raise PickleError(f"refers to {pid!r} outside of the file")
 
 
 def read_arrays(path: Path) -> Any:
-    """Return the containers of arrays in a pickle, of which nothing else is read or run."""
+    """Return the containers of arrays in a pickle; nothing else in it is read or run."""
     try:
         return ArrayUnpickler(io.BytesIO(path.read_bytes())).load()
     except PickleError as error:
@@ -48,7 +48,7 @@ def read_arrays(path: Path) -> Any:
 
 
 def _number_type(code: Any, *rest: Any) -> "np.dtype[Any]":
-    """Return the type of an array's numbers; all others, objects first of all, are refused."""
+    """Return the type of an array's numbers; other types, above all objects, are refused."""
     found = np.dtype(code, *rest)
     if found.kind not in "biufc":
         raise PickleError(f"has an array of {code!r}, which are no numbers")

@@ -1,7 +1,7 @@
-"""The stage that searches for the velocity and corrector that suit a run best at its number of steps.
+"""Search for the velocity and corrector that suit a run best at its number of steps.
 
-Every combination draws samples from the same noise, which is not that of the samples that are reported, and is judged
-by the Fréchet distance to the training images.
+All combinations draw samples from the same noise; the reported samples use other noise. Each combination is judged by
+the Fréchet distance to the training images.
 """
 
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ METRIC = "frechet_distance"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A velocity, and the weight of a corrector with it."""
+    """A velocity, and the weight of its corrector."""
 
     velocity: VelocityChoice
     weight: float
 
     @property
     def corrector(self) -> Corrector | None:
-        """The corrector of this weight; none of weight 0."""
+        """The corrector of this weight; None for weight 0."""
         return Corrector(weight=self.weight) if self.weight else None
 
     def described(self) -> dict[str, Any]:
-        """Return what a sampling takes."""
+        """Return the settings of a sampling."""
         corrector = self.corrector.model_dump(mode="json") if self.corrector else None
         return {"velocity": self.velocity.model_dump(mode="json"), "corrector": corrector}
 
@@ -40,7 +40,7 @@ def candidates_of(block: Experiment, run: str) -> list[Candidate]:
 
 
 def sampling_of(block: Experiment, chosen: Run, candidate: Candidate) -> Sampling:
-    """Return the sampling of a run under one of the combinations."""
+    """Return the sampling of a run with one of the combinations."""
     assert block.search is not None, "there are candidates"
     update = {"velocity": candidate.velocity, "corrector": candidate.corrector, "count": block.search.count}
     return chosen.sampling.model_copy(update=update | {"frames": ()})

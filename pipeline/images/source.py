@@ -1,4 +1,4 @@
-"""A set of images that was chosen."""
+"""The chosen set of images."""
 
 from pathlib import Path
 from typing import Self

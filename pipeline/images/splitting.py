@@ -1,4 +1,4 @@
-"""Which images are in which split: those that a set has, and for the others, images held out of those to train on."""
+"""Which images are in which split; a split that the set lacks is held out of the training images."""
 
 from collections.abc import Mapping
 
@@ -17,10 +17,10 @@ def rows_of_splits(
     seed: int,
     where: str,
 ) -> dict[str, tuple[str, Tensor]]:
-    """Return for each split which one of `counts` it is from, and the numbers of its images there, in random order.
+    """Return for each split its source in `counts`, and the numbers of its images there, in random order.
 
-    `held_out` says how many images of `train` become those of the splits that are not in `counts`; of each split, at
-    most so many are taken as `most` says. In random order, the first ones are a sample of all.
+    `held_out` says how many images of `train` go to each split that is not in `counts`. `most` limits the size of each
+    split. Because of the random order, the first images are a sample of all.
     """
     held = sum(held_out.values())
     if held >= counts["train"]:
@@ -47,7 +47,7 @@ def split_images(
     seed: int,
     where: str,
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return the images and the classes of each split, of images [N, ...] and classes [N] that are in memory."""
+    """Return the images and classes of each split, from images [N, ...] and classes [N] in memory."""
     rows = rows_of_splits({name: len(labels) for name, (_, labels) in sets.items()}, held_out, most, seed, where)
     images = {split: sets[source][0][numbers] for split, (source, numbers) in rows.items()}
     labels = {split: sets[source][1][numbers].long() for split, (source, numbers) in rows.items()}

@@ -1,4 +1,4 @@
-"""Images on their way from many files into one, of which there may be more than the memory holds."""
+"""Collects images from many files into one, even if they do not fit into memory."""
 
 import tempfile
 from pathlib import Path
@@ -14,7 +14,7 @@ from pipeline.store.mapped_files import map_file
 
 
 class Stack:
-    """Images of one shape that are added one by one to a file without a name; nothing is left behind."""
+    """Images of one shape, added one by one to an unnamed file; nothing is left behind."""
 
     def __init__(self, folder: Path | None = None) -> None:
         if folder is not None:

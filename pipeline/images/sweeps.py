@@ -22,13 +22,13 @@ SAID = (
     "temperature",
     "top_k",
     "top_p",
-)  # of a point; what is swept is no part of its line
+)  # conditions of a point; a line has all but the swept one
 PAPERS = {"tab:latent_imagenet": {"NFE": "tab:cond_path_nfe", "guidance": "tab:merged_cfg"}}
 Row = dict[str, Any]
 
 
 def make_sweep_table(paper: str | None, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path) -> None:
-    """Write one row a point as CSV, and for each swept value one row a network and velocity as Markdown and numbers."""
+    """Write one row per point as CSV; as Markdown and numbers, one row per network and velocity for each sweep."""
     points = points_of([read_json(path) for path in scores])
     rows, text = [], []
     compared: dict[str, Row] = {}
@@ -51,7 +51,7 @@ def make_sweep_table(paper: str | None, *, scores: Sequence[Path], table: Path, 
 
 
 def points_of(scores: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Return network, velocity, NFE, guidance and distance of all runs that have one."""
+    """Return network, velocity, NFE, guidance and distance of all runs that have a distance."""
     points = []
     for score in scores:
         conditions, metrics = score["conditions"], score["metrics"]
@@ -68,7 +68,7 @@ def points_of(scores: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def lines_of(points: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], ...], dict[float, float]]:
-    """Return the distances by the swept value for all points that are alike otherwise, if there are several."""
+    """Return the distances by swept value, for points that are equal otherwise, if there are several."""
     lines: dict[tuple[tuple[str, Any], ...], dict[float, float]] = {}
     for point in points:
         if swept in point:
@@ -78,7 +78,7 @@ def lines_of(points: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], .
 
 
 def named(lines: Mapping[tuple[tuple[str, Any], ...], dict[float, float]]) -> dict[str, dict[float, float]]:
-    """Return lines by the names of their network and velocity, and by what else tells them apart."""
+    """Return lines by network, velocity and whatever else tells them apart."""
     described = [dict(line) for line in lines]
     telling = [key for key in SAID if key in SAID[:2] or len({said.get(key) for said in described}) > 1]
     names = [", ".join(str(said[key]) for key in telling if key in said) for said in described]
@@ -86,12 +86,12 @@ def named(lines: Mapping[tuple[tuple[str, Any], ...], dict[float, float]]) -> di
 
 
 def papers_lines(rows: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], ...], dict[float, float]]:
-    """Return the same of one of the paper's tables."""
+    """Return the lines of one of the paper's tables."""
     return lines_of([{"network": row["run"]} | row for row in rows], swept)
 
 
 def pivot(ours: Mapping[Any, dict[float, float]], theirs: Mapping[Any, dict[float, float]]) -> str:
-    """Return a table with one column a value."""
+    """Return a table with one column per swept value."""
     columns = sorted({x for values in [*ours.values(), *theirs.values()] for x in values})
 
     def rows(lines: Mapping[Any, dict[float, float]], origin: str) -> list[Row]:

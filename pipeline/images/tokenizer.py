@@ -1,4 +1,4 @@
-"""Trained tokenizers of images, in safetensors files that say what they are.
+"""Trained tokenizers of images, in safetensors files with their description.
 
 Letters in shapes: N images of side S and C channels, h = w = S / down rows and columns of codes, K codes.
 """
@@ -22,7 +22,7 @@ from pipeline.store.arrays import read_description
 from pipeline.store.tensors import write_network
 
 _KIND = "tokenizer"
-_AT_ONCE = 2**22  # pixels that are worked on together
+_AT_ONCE = 2**22  # pixels that are processed together
 
 
 class Description(Strict):
@@ -80,7 +80,7 @@ class SavedTokenizer:
 
     @torch.no_grad()
     def encode(self, images: Tensor, live: Tensor | None = None) -> Tensor:
-        """Return the codes int64[N, h, w] of images uint8[N, S, S, C], only such as are `live`, bool[K]."""
+        """Return the codes int64[N, h, w] of images uint8[N, S, S, C], with `live` codes only, bool[K]."""
         self._check(images)
         chosen = None if live is None else live.to(self._device)
 
@@ -91,7 +91,7 @@ class SavedTokenizer:
 
     @torch.no_grad()
     def decode(self, codes: Tensor) -> Tensor:
-        """Return the images uint8[N, S, S, C], with values 0, ..., levels - 1, of codes int64[N, h, w]."""
+        """Return codes int64[N, h, w] as images uint8[N, S, S, C] with values 0, ..., levels - 1."""
         if codes.numel() and not 0 <= int(codes.min()) <= int(codes.max()) < self.description.codes:
             found = f"{int(codes.min())} to {int(codes.max())}"
             raise KinoflowError(f"codes: 0 to {self.description.codes - 1} expected, got {found}; a mask is no code")
@@ -102,7 +102,7 @@ class SavedTokenizer:
         return self.vqvae.quantiser.codebook.device
 
     def _in_parts(self, rows: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return rows after a change, on the CPU, worked on some at a time."""
+        """Change rows, some at a time, and return them on the CPU."""
         at_once = max(1, _AT_ONCE // self.description.side**2)
         return torch.cat([change(part.to(self._device)).cpu() for part in rows.split(at_once)])
 
@@ -117,5 +117,5 @@ class SavedTokenizer:
 
 
 def reconstruct(tokenizer: SavedTokenizer, images: Tensor, live: Tensor | None = None) -> Tensor:
-    """Return images uint8[N, S, S, C] after they were turned into codes, of those that are `live`, and back."""
+    """Return images uint8[N, S, S, C] after encoding them with `live` codes and decoding them."""
     return tokenizer.decode(tokenizer.encode(images, live))

@@ -1,4 +1,4 @@
-"""How good a tokenizer is: how much of its codebook is used, and how like their originals images come back."""
+"""Quality of a tokenizer: how much of its codebook is used, and how close reconstructions are to the originals."""
 
 import torch
 from torch import Tensor
@@ -8,13 +8,13 @@ from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.tokens.token_data import TokenData
 
-_BEST = 100.0  # decibels of an image that comes back as it was
+_BEST = 100.0  # decibels of a perfect reconstruction
 
 
 def tokenizer_report(tokenizer: SavedTokenizer, tokens: TokenData, data: ImageData) -> dict[str, float]:
-    """Return the use of the codebook in training, and the likeness of the test images, as the mean over images.
+    """Return the use of the codebook in training, and the mean closeness of rebuilt test images to the originals.
 
-    `psnr` is in decibels, at most 100; `l1` is the mean difference of pixels as a share of the largest.
+    `psnr` is in decibels, at most 100; `l1` is the mean absolute difference of pixels as a share of the largest.
     """
     codebook = tokens.record["codebook"]
     signal_to_noise, differences = [], []

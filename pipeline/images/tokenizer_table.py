@@ -1,4 +1,4 @@
-"""The stage that makes the table of an experiment's tokenizer."""
+"""The table of an experiment's tokenizer."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,8 +31,8 @@ def row_of(
 ) -> Row:
     """Return how much of the codebook is used, and how close the rebuilt test images are to the originals.
 
-    `rfid` is the Fréchet distance of the rebuilt images from the test images, `frechet_distance` that from the training
-    images, which samples are compared with, and `floor` that of the test images as they are.
+    `rfid` is the Fréchet distance from the rebuilt images to the test images. `frechet_distance` is that from the
+    rebuilt images to the training images, as for samples. `floor` is that from the test images to the training images.
     """
     live = live_codes(codes)
     rebuilt = (reconstruct(tokenizer, part, live) for part, _ in data.parts("test"))

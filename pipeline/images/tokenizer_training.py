@@ -1,4 +1,4 @@
-"""The stage that trains an experiment's tokenizer: from images to a VQVAE, metrics and the history of the training."""
+"""What the training of an experiment's tokenizer starts from: its settings, its description, and the networks."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ from pipeline.images.vqvae import VQVAE, check_side
 
 
 def tokenizer_of(config: Config, experiment: str) -> Tokenizer:
-    """Return how the images of an experiment become codes."""
+    """Return the settings of an experiment's tokenizer; raise if it has none."""
     if (chosen := config.experiments[experiment].tokenizer) is None:
         raise KinoflowError(f"experiments.{experiment}.tokenizer: there is none; add the block")
     return chosen
 
 
 def describe(config: Config, experiment: str, data: ImageData) -> Description:
-    """Return the description of the tokenizer of an experiment."""
+    """Return the description of an experiment's tokenizer."""
     choice, network = config.experiments[experiment].data, tokenizer_of(config, experiment).network
     options = DATASETS.options(choice.name, choice.options)
     if not hasattr(options, "codes"):

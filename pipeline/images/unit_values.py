@@ -1,4 +1,4 @@
-"""Images as networks take them, with values in [-1, 1]."""
+"""Convert images to values in [-1, 1], as networks take them, and back."""
 
 import torch
 from torch import Tensor

@@ -1,6 +1,6 @@
-"""What a VQVAE is trained for: images like the original to the pixel, to LPIPS and to a discriminator.
+"""The losses of a VQVAE: differences of pixels, LPIPS, and a discriminator.
 
-The losses of the VQVAE and of the discriminator are minimised together, in one step; neither has a gradient on the
+The losses of the VQVAE and of the discriminator are minimised together, in one step; neither has gradients for the
 other's parameters. Letters in shapes: B images of C channels and side S.
 """
 
@@ -21,10 +21,10 @@ from pipeline.images.vqvae import VQVAE
 
 
 class VQGAN(nn.Module):
-    """A VQVAE and all that it is trained with; gives losses.
+    """A VQVAE and all that it is trained with; it returns losses.
 
-    The discriminator begins with the step after `adversarial_from` of `batch` images each. The images that were seen
-    are counted in a buffer, so that training that was stopped goes on with it where it was.
+    The discriminator starts after `adversarial_from` steps of `batch` images. A buffer counts the images seen so far:
+    the discriminator also starts on time if training was stopped and resumed.
     """
 
     images_seen: Tensor
@@ -43,7 +43,7 @@ class VQGAN(nn.Module):
         self.register_buffer("images_seen", torch.zeros((), dtype=torch.int64))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the losses [B] of images [B, C, S, S] with values in [-1, 1]; in evaluation how unlike they become."""
+        """Return the losses [B] of images [B, C, S, S] with values in [-1, 1]; in evaluation, only `unlikeness`."""
         rebuilt = self.vqvae(images)
         losses = self.unlikeness(rebuilt.images, images)
         if not self.training:
@@ -56,20 +56,20 @@ class VQGAN(nn.Module):
         return losses
 
     def unlikeness(self, rebuilt: Tensor, images: Tensor) -> Tensor:
-        """Return how different images look from the original, by pixels and by LPIPS, [B]."""
+        """Return how much rebuilt images differ from the originals, in pixels and by LPIPS, [B]."""
         difference = functional.l1_loss if self.loss.pixel == "l1" else functional.mse_loss
         losses = difference(rebuilt.float(), images, reduction="none").flatten(1).mean(1)
         return losses if self.lpips is None else losses + self.loss.perceptual * self.lpips(rebuilt, images)
 
     def suspicion(self, rebuilt: Tensor) -> Tensor:
-        """Return how sure the discriminator is that images are none, [B], with no gradient on its parameters."""
+        """Return how sure the discriminator is that images are rebuilt, [B], without gradients for its parameters."""
         assert self.discriminator is not None
         frozen = {name: parameter.detach() for name, parameter in self.discriminator.named_parameters()}
         verdicts: Tensor = functional_call(self.discriminator, frozen, (rebuilt,))
         return -verdicts.float().flatten(1).mean(1)
 
     def error_of_the_discriminator(self, images: Tensor, rebuilt: Tensor) -> Tensor:
-        """Return the hinge loss of the discriminator, [B], with a gradient on its parameters only."""
+        """Return the hinge loss of the discriminator, [B], with gradients for its parameters only."""
         assert self.discriminator is not None
         of_images, of_rebuilt = self.discriminator(images).float(), self.discriminator(rebuilt.detach()).float()
         errors: Tensor = (functional.relu(1 - of_images) + functional.relu(1 + of_rebuilt)) / 2
@@ -78,7 +78,7 @@ class VQGAN(nn.Module):
 
 @dataclass(frozen=True)
 class TokenizerObjective:
-    """The losses of images with values 0, ..., levels - 1, of which training sees a random view each time."""
+    """The losses of images with values 0, ..., levels - 1; training sees a random view each time."""
 
     levels: int
     crop: int
@@ -94,7 +94,7 @@ class TokenizerObjective:
 
 
 def random_view(images: Tensor, crop: int, augmentation: Augmentation, generator: torch.Generator) -> Tensor:
-    """Return images [B, S, S, C] seen at random: mirrored or not and, for `ten_crop`, cropped anywhere."""
+    """Return random views of images [B, S, S, C]: mirrored or not and, for `ten_crop`, cropped anywhere."""
     if augmentation == "none":
         return central(images, crop)
     batch, side, device = len(images), images.shape[1], images.device

@@ -1,4 +1,4 @@
-"""The VQVAE: an encoder of images into vectors, codes for the vectors, and a decoder back, in the manner of VQGAN.
+"""The VQVAE: an encoder from images to vectors, codes for the vectors, and a decoder to images, as in VQGAN.
 
 Letters in shapes: B images of C channels and side S, h = w = S / down rows and columns of codes, F features of a code.
 """
@@ -25,7 +25,7 @@ class Reconstruction:
 
 
 class VQVAE(nn.Module):
-    """Images with values in [-1, 1] into codes and back; it is trained on `at_once` codes together."""
+    """Turns images with values in [-1, 1] into codes and back; it is trained on `at_once` codes per step."""
 
     def __init__(
         self, network: TokenizerNetwork, codes: int, channels: int, commitment: float = 0.0, at_once: int = 0
@@ -37,7 +37,7 @@ class VQVAE(nn.Module):
         self.decoder = nn.Sequential(nn.Conv2d(network.code_features, network.latent, 1), *_decoder(network, channels))
 
     def forward(self, images: Tensor) -> Reconstruction:
-        """Return images [B, C, S, S] after they were turned into codes and back."""
+        """Return images [B, C, S, S] after encoding and decoding them."""
         features = self.encoder(images)
         batch, _, height, width = features.shape
         quantised = self.quantiser(flat(features))
@@ -49,7 +49,7 @@ class VQVAE(nn.Module):
 
     @torch.no_grad()
     def encode(self, images: Tensor, live: Tensor | None = None) -> Tensor:
-        """Return the codes int64[B, h, w] of images [B, C, S, S], only such as are `live`, bool[K]."""
+        """Return the codes int64[B, h, w] of images [B, C, S, S], with `live` codes only, bool[K]."""
         features = self.encoder(images)
         batch, _, height, width = features.shape
         return self.quantiser.nearest(flat(features), live).view(batch, height, width)
@@ -67,7 +67,7 @@ def check_side(side: int, network: TokenizerNetwork) -> None:
         levels = f"the {len(network.multipliers)} levels of tokenizer.network.multipliers"
         raise KinoflowError(
             f"images of {side} x {side} pixels: {levels} make one code of {network.down} x {network.down} pixels, "
-            "which do not go into them; give another number of levels, or images of another size"
+            "but the image does not divide into these; give another number of levels, or images of another size"
         )
 
 

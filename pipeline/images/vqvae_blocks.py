@@ -1,4 +1,4 @@
-"""What the encoder and the decoder of images are made of.
+"""The parts of the VQVAE's encoder and decoder.
 
 Letters in shapes: B images, F features, H rows and W columns of places.
 """
@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from pipeline.networks.attention import Attention
 
-_GROUPS, _LEAST = 32, 4  # groups of features that are normalised together, and the least features of one
+_GROUPS, _LEAST = 32, 4  # most groups of features that are normalised together, and least features per group
 
 
 def group_norm(features: int) -> nn.GroupNorm:
@@ -20,7 +20,7 @@ def group_norm(features: int) -> nn.GroupNorm:
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions, added to what came in, [B, F, H, W] -> [B, F', H, W]."""
+    """Two convolutions, added to the input, [B, F, H, W] -> [B, F', H, W]."""
 
     def __init__(self, features: int, new_features: int, dropout: float) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class ResidualBlock(nn.Module):
 
 
 class PlaceAttention(nn.Module):
-    """Attention of one head among all places of an image, added to what came in."""
+    """Attention with one head among all places of an image, added to the input."""
 
     def __init__(self, features: int) -> None:
         super().__init__()
@@ -60,13 +60,13 @@ class Halve(nn.Module):
         self.conv = nn.Conv2d(features, features, 3, stride=2)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the smaller features; they are padded on two sides only, as the stride leaves the others out."""
+        """Return the smaller features; at stride 2, padding on the right and the bottom is enough."""
         result: Tensor = self.conv(functional.pad(features, (0, 1, 0, 1)))
         return result
 
 
 class Double(nn.Module):
-    """Places repeated, then a convolution, [B, F, H, W] -> [B, F, 2 H, 2 W]."""
+    """Repeats places, then convolves, [B, F, H, W] -> [B, F, 2 H, 2 W]."""
 
     def __init__(self, features: int) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ def middle(features: int, attention: bool, dropout: float) -> nn.Sequential:
 
 
 class Head(nn.Sequential):
-    """Normalisation and a convolution to the features that are asked for."""
+    """Normalisation, then a convolution to the new number of features."""
 
     def __init__(self, features: int, new_features: int) -> None:
         super().__init__(group_norm(features), nn.SiLU(), nn.Conv2d(features, new_features, 3, padding=1))

@@ -11,9 +11,9 @@ from pipeline.stages.job import Job
 Planned = tuple[Stage[Any], Job]
 
 
-def all_jobs(config: Config) -> list[Planned]:
-    """Return the jobs of all stages on all experiments, each once, whatever is done already."""
-    experiments = [Job(config, name) for name in config.experiments]
+def all_jobs(config: Config, *names: str) -> list[Planned]:
+    """Return the jobs of all stages for all experiments, or for those named, even if they are done already."""
+    experiments = [Job(config, name) for name in names or config.experiments]
     return [(stage, job) for stage in load_stages().values() for one in experiments for job, _ in stage.jobs(one)]
 
 

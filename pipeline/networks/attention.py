@@ -1,4 +1,4 @@
-"""Attention of several heads, which may hide tokens, look back only, know positions, or keep what it has seen.
+"""Multi-head attention. It can hide tokens, look back only, use rotary positions, and cache keys and values.
 
 Letters in shapes: B sequences, S tokens of each, W features (width), H heads.
 """
@@ -13,15 +13,15 @@ from pipeline.networks.rotary import Rotation
 
 
 class KeyValueCache:
-    """The keys and values of the tokens that one block has seen, [B, H, S, W / H]; room for `length` tokens."""
+    """The keys and values of the tokens that one block has seen, [B, H, S, W / H], with room for `length` tokens."""
 
     def __init__(self, length: int) -> None:
         self._length, self._seen = length, 0
         self._keys = self._values = torch.empty(0)
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Take in the keys and values of the next tokens and return those of all tokens so far."""
-        if self._seen == 0:  # the type is known only now: it depends on the arithmetic
+        """Add the keys and values of the next tokens, and return those of all tokens so far."""
+        if self._seen == 0:  # the type is known only now: it depends on the precision
             batch, heads, _, features = keys.shape
             self._keys, self._values = (keys.new_empty(batch, heads, self._length, features) for _ in range(2))
         before, self._seen = self._seen, self._seen + keys.shape[2]
@@ -32,21 +32,21 @@ class KeyValueCache:
 
 @dataclass(frozen=True)
 class Sight:
-    """Which tokens a token attends to: all of them, but for keys that are hidden and, if `causal`, later ones.
+    """Which tokens a token attends to: all except hidden ones and, if `causal`, later ones.
 
-    The `rotation` is that of the positions of the tokens at hand; keys in a cache have been turned already.
+    The `rotation` is for the positions of the current tokens; keys in a cache are already rotated.
     """
 
     seen: Tensor | None = None  # bool [B, S]: whether a token is seen; None: all are
     causal: bool = False
-    rotation: Rotation | None = None  # tells how far apart tokens are; None: it is not known
+    rotation: Rotation | None = None  # tells how far apart tokens are; None: not known
 
 
 EVERYTHING = Sight()
 
 
 class Attention(nn.Module):
-    """Attention of several heads among the tokens of a sequence."""
+    """Multi-head attention among the tokens of a sequence."""
 
     def __init__(self, width: int, heads: int, bias: bool = True) -> None:
         super().__init__()
@@ -55,9 +55,9 @@ class Attention(nn.Module):
         self.combine = nn.Linear(width, width, bias)
 
     def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
-        """Return what each token gathers, [B, S, W].
+        """Return the output for each token, [B, S, W].
 
-        With a cache, which only makes sense if the sight is causal, `features` are those of the next token alone.
+        With a cache, `features` are those of the next token alone. A cache makes sense only if the sight is causal.
         """
         batch, tokens, width = features.shape
         projected = self.project(features).view(batch, tokens, 3, self.heads, width // self.heads)

@@ -11,7 +11,7 @@ from pipeline.networks.attention import KeyValueCache
 
 @dataclass
 class Decoding:
-    """Sequences on their way: what the blocks keep of the tokens so far, and of the condition."""
+    """Unfinished sequences: what the blocks keep of the tokens so far, and of the condition."""
 
     batch: int
     length: int
@@ -21,7 +21,7 @@ class Decoding:
     position: int = 0
 
     def last_tokens(self, tokens: Tensor | None, begin: int, device: torch.device) -> Tensor:
-        """Return the tokens [B] before the next ones: those drawn last, `begin` where there are none."""
+        """Return the tokens [B] before the next ones: those drawn last, or `begin` at the first position."""
         if (tokens is None) != (self.position == 0) or self.position == self.length:
             wanted = "None" if self.position == 0 else "the tokens drawn last"
             raise KinoflowError(

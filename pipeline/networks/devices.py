@@ -9,7 +9,7 @@ from pipeline.errors import KinoflowError
 
 
 def check_gpus(gpus: int, key: str) -> None:
-    """Raise unless the machine has as many GPUs as a job was promised by `key` of the configuration."""
+    """Raise unless the machine has the GPUs that `key` of the configuration promises to a job."""
     if gpus < 0:
         raise KinoflowError(f"--gpus {gpus}: below 0; set {key} to 0 or more")
     if gpus > (seen := torch.cuda.device_count()):
@@ -20,7 +20,7 @@ def check_gpus(gpus: int, key: str) -> None:
 
 
 def place() -> str:
-    """Return the name of this machine, the number of the SLURM job, if it is one, and which devices it may use."""
+    """Return the name of this machine, the number of the SLURM job if there is one, and the visible devices."""
     job = os.environ.get("SLURM_JOB_ID")
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     details = [f"SLURM job {job}"] if job else []

@@ -19,7 +19,7 @@ Objective = Callable[[nn.Module, Tensor, torch.Generator], Tensor]  # (network, 
 
 @dataclass(frozen=True)
 class FlowObjective:
-    """The loss of data x1 seen as x_t at a random time t of [0, time_end), times `scale`."""
+    """The loss for data x1, given x_t at a random time t in [0, time_end), times `scale`."""
 
     path: Path
     loss: Loss
@@ -47,9 +47,9 @@ class NextTokenObjective:
 
 @dataclass(frozen=True)
 class ClassObjective:
-    """Another objective for a network that is told the class of each sequence, or not told it in a share of cases.
+    """Another objective, for a network that is told the class of each sequence except for a share `drop` of them.
 
-    Rows are int64[B, D + 1], with the class in the last column; the class after the last one stands for none.
+    Rows are int64[B, D + 1], with the class in the last column. The label `classes` stands for no class.
     """
 
     objective: Objective
@@ -63,9 +63,9 @@ class ClassObjective:
 
 
 def objective_of(run: Run, data: TokenData, conditional: bool = False) -> Objective:
-    """Return the objective of a run, scaled so that its mean over all positions is that over those without pads.
+    """Return the objective of a run, scaled so that its mean over all positions is the mean over those without pads.
 
-    That of a `conditional` network takes rows with the class behind the tokens.
+    For a `conditional` network, the objective takes rows with the class after the tokens.
     """
     scale = data.length / data.tokens_per_sequence()
     objective: Objective

@@ -1,7 +1,7 @@
-"""Rotary positions: queries and keys are turned by angles that grow with the position.
+"""Rotary positions: queries and keys are rotated by angles that grow with the position.
 
-Their dot products then depend on how far apart two tokens are and not on where they are. Letters in shapes: S tokens, F
-features of a head; two neighbours are one complex number, and each of these is turned at its own frequency.
+Their dot products then depend on how far apart two tokens are, not on where they are. Letters in shapes: S tokens, F
+features of a head. Two neighbouring features are one complex number, and each number rotates at its own frequency.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ BASE = 10_000  # the frequencies are 1, ..., almost 1 / BASE radians per token
 
 @dataclass(frozen=True)
 class Rotation:
-    """The factors exp(i angle) that turn the features at some positions, complex [S, F / 2]."""
+    """The factors exp(i angle) that rotate the features at some positions, complex [S, F / 2]."""
 
     factors: Tensor
 
     def apply(self, features: Tensor) -> Tensor:
-        """Return features [..., S, F] (queries or keys) turned, in their own type."""
+        """Return the rotated features [..., S, F] (queries or keys), in their own type."""
         pairs = features.to(self.factors.real.dtype).unflatten(-1, (-1, 2))
-        turned = torch.view_as_complex(pairs) * self.factors  # one pass over memory, where cosines and sines take five
+        turned = torch.view_as_complex(pairs) * self.factors  # one pass over memory; cosines and sines take five
         return torch.view_as_real(turned).flatten(-2).to(features.dtype)
 
 
@@ -34,27 +34,27 @@ def angles_of(positions: Tensor, features: int) -> Tensor:
 
 
 class RotaryTable(nn.Module):
-    """The rotations by angles [S, F / 2], of which the first `prefix` belong to tokens before the sequence itself.
+    """The rotations by angles [S, F / 2]; the first `prefix` belong to tokens before the sequence itself.
 
-    There are no parameters, and nothing to be saved.
+    There are no parameters, and nothing to save.
     """
 
     def __init__(self, angles: Tensor, prefix: int = 0) -> None:
         super().__init__()
         self.length, self.prefix = len(angles), prefix
-        self.cosines: Tensor  # apart from the sines: a module that is given another type would lose imaginary parts
+        self.cosines: Tensor  # apart from the sines: converting a module to another type would drop imaginary parts
         self.sines: Tensor
         self.register_buffer("cosines", angles.cos().float(), persistent=False)
         self.register_buffer("sines", angles.sin().float(), persistent=False)
 
     def forward(self, tokens: int, before: int = 0) -> Rotation:
-        """Return the rotation of so many tokens, after those `before` them."""
+        """Return the rotation for so many tokens, after `before` others."""
         self.check(before + tokens - self.prefix)
         there = slice(before, before + tokens)
         return Rotation(torch.complex(self.cosines[there], self.sines[there]))
 
     def check(self, length: int) -> None:
-        """Raise if sequences of so many tokens, without the prefix, are too long."""
+        """Raise if sequences of `length` tokens, not counting the prefix, are too long."""
         longest = self.length - self.prefix
         if length > longest:
             raise KinoflowError(
@@ -71,9 +71,9 @@ class Rotary(RotaryTable):
 
 
 class GridRotary(RotaryTable):
-    """The rotations of a grid's places, row by row: half of a head's features turn with the row, half with the column.
+    """The rotations of a grid's cells, row by row: half of a head's features rotate with the row, half with the column.
 
-    The tokens of the prefix have no place and are not turned; F is a multiple of 4.
+    The tokens of the prefix have no cell and are not rotated; F is a multiple of 4.
     """
 
     def __init__(self, rows: int, columns: int, features: int, prefix: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Trained networks in safetensors files that say what they are: the weights, the model, the path and the loss."""
+"""Trained networks in safetensors files: the weights, and a description of the model, the path and the loss."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TokenShape(Protocol):
-    """What the size of a network depends on: of prepared data, or of such as are yet to be."""
+    """What the size of a network depends on, whether the data are prepared yet or not."""
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -73,7 +73,7 @@ class SavedModel:
 
     @property
     def has_scores(self) -> bool:
-        """Whether the network was trained to give concrete scores and not a posterior."""
+        """Whether the network was trained to give concrete scores rather than a posterior."""
         return self.description.loss is not None and self.description.loss.name == "score_entropy"
 
     @property
@@ -87,19 +87,19 @@ class SavedModel:
         return negative_score_entropy if self.has_scores else None
 
     def posterior(self, x: Tensor, t: Tensor, labels: Tensor | None = None) -> Tensor:
-        """Return the logits of p(x1 | x_t) for tokens x [B, D] at times t [B], of classes [B] if any, [B, D, K]."""
+        """Return the logits of p(x1 | x_t), [B, D, K], for tokens x [B, D], times t [B] and, if any, classes [B]."""
         logits: Tensor = self.network(x, t) if labels is None else self.network(x, t, labels=labels)
         if self.path is None or not self.has_scores:
             return logits
         rows, tokens, times = logits.flatten(0, 1), x.flatten(), t.double()[:, None].expand(x.shape).flatten()
         converted = torch.empty_like(rows, dtype=torch.float32)
-        for part in row_chunks(*rows.shape):  # in float64, of which there is no room for all rows of a large vocabulary
+        for part in row_chunks(*rows.shape):  # in float64, which needs too much memory for all rows at once
             converted[part] = posterior_logits(self.path, rows[part], tokens[part], times[part]).float()
         return converted.view_as(logits)
 
 
 def new_network(choice: ModelChoice, data: TokenShape) -> nn.Module:
-    """Return an untrained network for data of some shape; one of images is told their grid and number of classes."""
+    """Return an untrained network for data of some shape; one for images gets their grid and number of classes."""
     chosen = MODELS.chosen(choice)
     known = {"grid": data.grid, "classes": data.classes}
     taken = {key: value for key, value in known.items() if chosen.plugin.takes(key)}
@@ -114,7 +114,7 @@ def is_told_classes(choice: ModelChoice) -> bool:
 
 
 def path_for(choice: PathChoice, data: TokenData) -> ProbabilityPath:
-    """Return the path for prepared data, and what it goes by: frequencies of tokens, distances between them."""
+    """Return the path for prepared data, built with the frequencies of tokens or the distances that it needs."""
     known = {"counts": data.counts(), "distances": data.distances, "embeddings": data.embeddings}
     known = {key: value for key, value in known.items() if value is not None}
     return build_path(choice.name, data.vocabulary, **choice.options, **known_to(choice.name, known))
@@ -144,7 +144,7 @@ def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
 
 
 def _check_tokens(path: Path, description: Description, data: TokenData) -> None:
-    """Raise unless the tokens mean what they did in training, and sequences are as long: the weights may fit others."""
+    """Raise unless vocabulary and length are those of training: weights may have the right shapes for other tokens."""
     again = "use the tokens that it was trained on, or train it again"
     if description.vocabulary != data.vocabulary_hash:
         raise KinoflowError(f"{path}: trained on another vocabulary than that of these tokens; {again}")

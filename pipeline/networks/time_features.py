@@ -1,4 +1,4 @@
-"""Features of the time t in [0, 1] that a network can tell apart at every scale."""
+"""Features of the time t in [0, 1], by which a network can tell times apart at every scale."""
 
 import math
 

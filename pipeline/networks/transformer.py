@@ -1,4 +1,4 @@
-"""Transformers whose blocks are told a condition by adaptive layer norms that start as the identity (adaLN-zero).
+"""Transformers with a condition: adaptive layer norms let it in, and each block starts as the identity (adaLN-zero).
 
 Letters in shapes: B sequences, S tokens of each, W features (width), C features of the condition, H heads.
 """
@@ -35,7 +35,7 @@ class TransformerOptions(Strict):
 
 
 class Modulation(nn.Module):
-    """Several sets of W numbers that follow from a condition; all are zero before training."""
+    """Several sets of W numbers, computed from a condition; all are zero before training."""
 
     def __init__(self, condition_width: int, width: int, sets: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Modulation(nn.Module):
 
 
 class ConstantModulation(nn.Module):
-    """Several sets of W numbers without a condition that they follow from; all are zero before training."""
+    """Several sets of W numbers that depend on no condition; all are zero before training."""
 
     def __init__(self, width: int, sets: int) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class ConstantModulation(nn.Module):
 
 
 def new_modulation(condition_width: int | None, width: int, sets: int) -> Modulation | ConstantModulation:
-    """Return the modulation for conditions of so many features; None: there is no condition."""
+    """Return the modulation for conditions with so many features; None: there is no condition."""
     return ConstantModulation(width, sets) if condition_width is None else Modulation(condition_width, width, sets)
 
 
@@ -73,7 +73,7 @@ def modulated_norm(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """Attention and a perceptron, both added to their input by gates that the condition, or training alone, opens."""
+    """Attention and a perceptron, each added to its input through a gate that is closed before training."""
 
     def __init__(self, options: TransformerOptions, condition_width: int | None) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Block(nn.Module):
         sight: Sight = EVERYTHING,
         cache: KeyValueCache | None = None,
     ) -> Tensor:
-        """Return the features [B, S, W] after the block, under what its `modulation` made of the condition."""
+        """Return the features [B, S, W] after the block; `modulation` is what the block computed from the condition."""
         shift, scale, gate, perceptron_shift, perceptron_scale, perceptron_gate = modulation
         gathered = self.attention(modulated_norm(features, shift, scale), sight, cache)
         features = torch.addcmul(features, gate, self.dropout(gathered))
@@ -103,14 +103,14 @@ class Block(nn.Module):
 
 
 class Blocks(nn.Module):
-    """All blocks, one after the other; `condition_width` None: they are told nothing."""
+    """All blocks, one after the other; `condition_width` None: there is no condition."""
 
     def __init__(self, options: TransformerOptions, condition_width: int | None) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(Block(options, condition_width) for _ in range(options.depth))
 
     def modulations(self, condition: Tensor | None = None) -> list[tuple[Tensor, ...]]:
-        """Return what the blocks make of the condition [B, C]; the same for all tokens, so decoding needs it once."""
+        """Return what each block computes from the condition [B, C]; all tokens share it, so decoding needs it once."""
         return [block.get_submodule("modulation")(condition) for block in self.blocks]
 
     def forward(
@@ -129,7 +129,7 @@ class Blocks(nn.Module):
 class Head(nn.Module):
     """The last adaptive layer norm, and a linear layer that gives the logits.
 
-    The layer is zero before training, or it has no bias and the weights of an `embedding`, to which it is tied.
+    The linear layer is zero before training. With an `embedding`, it shares those weights and has no bias.
     """
 
     def __init__(
@@ -145,13 +145,13 @@ class Head(nn.Module):
             self.linear.weight = embedding.weight
 
     def forward(self, features: Tensor, modulation: tuple[Tensor, ...]) -> Tensor:
-        """Return the logits of features [B, S, W] under what `modulation` made of the condition, [B, S, K]."""
+        """Return the logits [B, S, K] for features [B, S, W]; `modulation` comes from the condition."""
         logits: Tensor = self.linear(modulated_norm(features, *modulation))
         return logits
 
 
 class TimeEmbedding(nn.Module):
-    """The condition that a time is."""
+    """The time as a condition."""
 
     def __init__(self, condition_width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What axes of several figures have in common."""
+"""Settings of axes that several figures share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Have a logarithmic axis say 1, 2, 5, 10, ..."""
+    """Label a logarithmic axis with 1, 2, 5, 10, ..."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -1,4 +1,4 @@
-"""What a figure is given of a run or reference."""
+"""What a figure gets for a run or reference."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """The samples of a run or reference, and what the figure is given besides.
+    """The samples of a run or reference, and what else the figure gets.
 
-    `tables` say more of each sample, or of some of them, by the flags of `figure`. `scores` and `pictures` (a file) are
-    there for figures that show them.
+    `tables` describe the samples, or some of them, by the flags of `figure`. `scores` and `pictures` (a file) are set
+    for figures that show them.
     """
 
     samples: SampleSet

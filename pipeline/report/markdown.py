@@ -1,4 +1,4 @@
-"""Tables in Markdown that can be read: rates with their intervals in one cell, what all rows share below the table."""
+"""Readable tables in Markdown: rates with their intervals in one cell, and what all rows share below the table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ LOW, HIGH, ERROR = "_low", "_high", "_error"
 def markdown_table(
     ours: Sequence[Row], theirs: Sequence[Row], conditions: Sequence[str], metrics: Sequence[str]
 ) -> str:
-    """Return rows with four significant digits; conditions that are the same in all rows of ours are said once, below.
+    """Return rows with four significant digits; conditions that all our rows share are given once, below.
 
     The first condition is the name of a row. `x_low` and `x_high` are shown as the interval of `x`, `x_error` as its
     standard error. A row of ours with `absent` was not run.
@@ -31,7 +31,7 @@ def markdown_table(
 
 
 def _shared(rows: Sequence[Row], conditions: Sequence[str]) -> Row:
-    """Return the conditions that have one value in all rows that have any, if there are several such rows."""
+    """Return the conditions that have the same value in all rows that have them, if there are several such rows."""
     shared = {}
     for key in conditions:
         values = [row[key] for row in rows if key in row]

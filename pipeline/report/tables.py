@@ -1,4 +1,4 @@
-"""An experiment's table: one row a run and reference, beside the paper's, and its numbers."""
+"""An experiment's table: one row per run and reference, with the paper's rows, and its numbers."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
 
 OURS, PAPER = "ours", "paper"
-ALIKE = ("tokens", "features")  # what figures are per, or by: only figures that have the same are compared
+ALIKE = ("tokens", "features")  # compare numbers only if these conditions are equal
 Row = dict[str, Any]
 
 
@@ -47,7 +47,7 @@ def make_table(
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Return the rows with all digits; what a row has not is empty, and "not run" if it has nothing."""
+    """Return the rows with all digits; missing cells are empty, or "not run" if the run was not made."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)
@@ -57,7 +57,7 @@ def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
 
 
 def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:
-    """Return a table of our figures minus the paper's, for the runs that have a row there; nothing without one.
+    """Return a table of our numbers minus the paper's, for runs that have a row in the paper; empty if none has.
 
     Perplexities are compared only if they are per token of the same tokenizer, Fréchet distances only by the same
     features.

@@ -1,4 +1,4 @@
-"""Samples of an autoregressive network: one token after the other, each given those before it."""
+"""Samples of an autoregressive network: one token after another, each given those before it."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -12,19 +12,19 @@ from pipeline.flow.vocabulary import Vocabulary
 
 
 class AutoregressiveNetwork(Protocol):
-    """A network that can be asked for one token after the other."""
+    """A network that predicts one token after another."""
 
     def start(self, kinds: Tensor, labels: Tensor | None = None) -> object:
-        """Return the state before the first token of sequences with positions of `kinds` [B, D], of classes [B]."""
+        """Return the state before the first token, given the kinds of positions [B, D] and the classes [B]."""
 
     def next_logits(self, tokens: Tensor | None, state: object) -> Tensor:
         """Return the logits [B, K] of the next token, after `tokens` [B] (None: at the beginning)."""
 
 
 class OfClasses:
-    """A network for sequences of given classes [B], by logits u + scale (c - u): c those of the class, u of none.
+    """A network guided to classes [B], with logits u + scale (c - u): c with the class, u without.
 
-    At scale 1 it is the network of the class, asked alone.
+    At scale 1 only c is computed, at scale 0 only u.
     """
 
     def __init__(self, network: AutoregressiveNetwork, labels: Tensor, classes: int, scale: float) -> None:
@@ -33,7 +33,7 @@ class OfClasses:
         self._labels = [labels] if scale == 1 else [nothing] if scale == 0 else [labels, nothing]
 
     def start(self, kinds: Tensor) -> list[object]:
-        """Return the states before the first token, of the class and of none."""
+        """Return the states before the first token, with the class and without."""
         return [self._network.start(kinds, labels) for labels in self._labels]
 
     def next_logits(self, tokens: Tensor | None, state: list[object]) -> Tensor:
@@ -56,9 +56,9 @@ def sample_in_order(
     progress: Callable[[int, int], None] | None = None,
     on_step: Callable[[Tensor, float], None] | None = None,
 ) -> Tensor:
-    """Draw tokens [B, D] in their order, after those that are given; none is of another kind than its position's.
+    """Draw tokens [B, D] in order, each of its position's kind; tokens that are `given` are kept.
 
-    `on_step` sees the tokens so far, masked where they are to come, with the share of them that is drawn.
+    `on_step` gets the tokens so far, with masks in place of the rest, and the share that is drawn.
     """
     length = kinds.shape[1]
     x = torch.full_like(kinds, vocabulary.mask_token if vocabulary.mask_token is not None else 0)

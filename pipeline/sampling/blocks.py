@@ -1,4 +1,4 @@
-"""Samples in blocks of a fixed size, each with a seed of its own: the same samples for any number of shards."""
+"""Samples in blocks of a fixed size, each with its own seed: any number of shards gives the same samples."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -41,7 +41,7 @@ def draw_blocks(
 ) -> tuple[Tensor, Tensor]:
     """Draw the given blocks; return the tokens [N, D], and the tokens at the times of sampling.frames [F, N, D].
 
-    Blocks that are in the journal of what is `finished` are not drawn again.
+    Blocks in the journal `finished` are not drawn again.
     """
     length, steps = data.length, evaluations(model, data, sampling.steps)
     device = next(model.network.parameters()).device
@@ -86,9 +86,9 @@ def draw_around(
     seed: int,
     labels: Tensor | None = None,
 ) -> Tensor:
-    """Draw tokens at positions of `kinds` [N, D], in blocks with a seed each, [N, D].
+    """Draw tokens [N, D] at positions of `kinds` [N, D], in blocks with a seed each.
 
-    What is given by a `clamp` is kept, and those of classes `labels` [N] are of these.
+    Tokens fixed by a `clamp` are kept. `labels` [N] are the requested classes, if any.
     """
     device, steps = next(model.network.parameters()).device, evaluations(model, data, sampling.steps)
     parts, drawn = torch.arange(len(kinds)).split(sampling.block), []
@@ -118,15 +118,15 @@ def draw_tokens(
     clamp: Clamp | None = None,
     labels: Tensor | None = None,
 ) -> Tensor:
-    """Draw tokens at positions of `kinds`, with one evaluation of the network a step (which is checked) or a token.
+    """Draw tokens at positions of `kinds`, with one evaluation of the network per step (checked) or per token.
 
-    A guided evaluation, which runs the network with the class and without it, counts once.
+    A guided evaluation runs the network with and without the class, but counts once.
     """
     labels = None if labels is None else labels.to(kinds.device)
     if model.path is None:
         if clamp is not None and not bool((clamp.fixed.int().diff() <= 0).all()):
             run = f"run {model.description.run!r}"
-            raise KinoflowError(f"{run}: autoregressive, it can only go on after what is given; choose another run")
+            raise KinoflowError(f"{run}: is autoregressive and can only continue given tokens; choose another run")
         return sample_in_order(
             model.network if labels is None else OfClasses(model.network, labels, data.classes, sampling.guidance),  # type: ignore[arg-type]
             data.vocabulary,
@@ -161,7 +161,7 @@ def draw_tokens(
 
 
 def posterior_of(model: SavedModel, data: TokenData, labels: Tensor | None, guidance: float) -> Model:
-    """Return the posterior of sequences of the given classes [B], guided away from that of no class."""
+    """Return the posterior given classes [B], guided away from that without a class."""
     if labels is None:
         return model.posterior
     nothing = torch.full_like(labels, data.classes)
@@ -169,7 +169,7 @@ def posterior_of(model: SavedModel, data: TokenData, labels: Tensor | None, guid
 
 
 def evaluations(model: SavedModel, data: TokenData, steps: int) -> int:
-    """Return how many evaluations of the network a block takes: one a step, or one a token."""
+    """Return how many evaluations of the network a block takes: one per step, or one per token."""
     return data.length if model.path is None else steps
 
 
@@ -181,7 +181,7 @@ class FrameRecorder:
         self._kept: dict[int, Tensor] = {}
 
     def see(self, tokens: Tensor, t: float) -> None:
-        """Take notice of the tokens at time t."""
+        """Keep the tokens at time t if a frame is due."""
         while self._waiting and self._waiting[-1][1] <= t:
             self._kept[self._waiting.pop()[0]] = tokens.cpu().clone()
 

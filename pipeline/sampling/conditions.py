@@ -1,4 +1,4 @@
-"""How samples were drawn: what a search has found, and what the tables say of it."""
+"""How samples are drawn: the result of a search, and what the tables say."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from pipeline.tokens.token_data import TokenData
 
 
 def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Sampling:
-    """Return the sampling of a run with what a search has found, if it is to be taken from there."""
+    """Return the sampling of a run; a searched one gets the velocity and corrector that the search found."""
     if sampling.searched != (search is not None):
         fix = "give the file with --search" if sampling.searched else "leave --search out"
         raise KinoflowError(f"run {run!r}: sampling.searched is {str(sampling.searched).lower()}; {fix}")
@@ -24,13 +24,13 @@ def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Samplin
 
 
 def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: int) -> dict[str, Any]:
-    """Return what the tables say of how samples were drawn."""
+    """Return what the tables say about how samples were drawn."""
     description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
     drawn |= {key: value for key in ("top_k", "top_p") if (value := getattr(sampling, key)) is not None}
     drawn |= {"guidance": sampling.guidance} if model.is_told_classes else {}
     if description.path is None or description.loss is None:
         network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
-        return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation a token, pads included
+        return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation per token, pads included
     return {
         "run": description.run,
         "path": label(description.path.name, description.path.options),

@@ -1,4 +1,4 @@
-"""Reference samples: what a perfect model and what one that knows nothing of dependence would give."""
+"""Reference samples: those of a perfect model, and those of a model that knows no dependence between tokens."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,14 +12,14 @@ from pipeline.tokens.token_data import TokenData
 
 
 def held_out(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
-    """Return `count` sequences of the test split, or all if it has fewer; the table then says so with its n."""
+    """Return `count` sequences of the test split, or all if it has fewer; the n in the table shows it."""
     return data.test[:count]
 
 
 def independent_columns(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
-    """Return sequences whose positions are drawn from the training split one by one: the dependence is gone.
+    """Return sequences whose positions are drawn independently from the training split.
 
-    Only the kinds of the positions (the number of atoms of a crystal) are those of a training sequence, so that a
+    Only the kinds of the positions (the number of atoms of a crystal) come from one training sequence, so that a
     sequence is well-formed.
     """
     if data.vocabulary.kinds == 1:
@@ -35,13 +35,13 @@ def independent_columns(data: TokenData, count: int, generator: torch.Generator)
 
 
 def shuffled_columns(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
-    """Return the same after a shuffle of the training data that leaves their meaning: no order of atoms to go by."""
+    """Return the same after shuffling the training data without changing their meaning: the order of atoms is lost."""
     shuffled = DATASETS.load(data.origin["name"]).shuffle(data.train.long(), generator)
     return independent_columns(replace(data, train=shuffled), count, generator)
 
 
 def no_tokens(data: TokenData, count: int, generator: torch.Generator) -> Tensor:
-    """Return nothing for each of the first held-out images, of which codes are not all; their pictures show them."""
+    """Return no tokens for each of the first held-out images: codes would lose detail, so pictures show them."""
     return torch.empty(min(count, len(data.test)), 0, dtype=torch.int64)
 
 

@@ -1,4 +1,4 @@
-"""Sets of samples in safetensors files: tokens, tokens on their way, and the conditions they were drawn under."""
+"""Sets of samples in safetensors files: tokens, tokens along the way, and how they were drawn."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +12,9 @@ from pipeline.store.tensors import read_tensors, write_tensors
 
 @dataclass(frozen=True)
 class SampleSet:
-    """Tokens [N, D], what tables say of them (run, n, NFE, ...), and frames: the tokens at some `times`, [F, N, D].
+    """Tokens [N, D], conditions for tables (run, n, NFE, ...), and frames: the tokens at some `times`, [F, N, D].
 
-    Samples of networks that are told classes have `labels`: the classes [N] that were asked for.
+    If the network is told classes, `labels` are the requested classes [N].
     """
 
     tokens: Tensor
@@ -31,7 +31,7 @@ class SampleSet:
 
     @classmethod
     def load(cls, path: Path, *, with_tokens: bool = True) -> "SampleSet":
-        """Read the file; without tokens and frames if they are not wanted, which may be many."""
+        """Read the file; tokens and frames may be large, and are left out if not wanted."""
         tensors, description = read_tensors(path, "samples")
         conditions, times = dict(description["conditions"]), tuple(description["times"])
         labels = tensors["labels"].long() if "labels" in tensors else None

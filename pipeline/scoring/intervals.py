@@ -2,8 +2,8 @@
 
 
 def rate(key: str, successes: int, total: int) -> dict[str, float]:
-    """Return a rate and its interval (Wilson, 1927) as `key`, `key_low` and `key_high`; nothing if none was tried."""
-    from scipy.stats import binomtest  # importing it takes a second, which every command would wait for
+    """Return a rate and its interval (Wilson, 1927) as `key`, `key_low` and `key_high`; nothing if the total is 0."""
+    from scipy.stats import binomtest  # importing it takes a second; only do so when needed
 
     if total == 0:
         return {}

@@ -1,4 +1,4 @@
-"""All metrics of an experiment in one flat dictionary, and what they say of how they measured."""
+"""All metrics of an experiment in one flat dictionary, and how they measured."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -10,7 +10,7 @@ from pipeline.scoring.subject import Subject
 
 
 def conditions_of_metrics(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return what the metrics have to say of how they measured, such as who judged."""
+    """Return how the metrics measured, such as which model judged."""
     conditions: dict[str, Any] = {}
     for name, options in scoring.items():
         conditions |= METRICS.load(name).conditions(subject, METRICS.options(name, options))
@@ -18,7 +18,7 @@ def conditions_of_metrics(subject: Subject, scoring: Mapping[str, dict[str, Any]
 
 
 def score_subject(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, float]:
-    """Return the numbers of all metrics in `scoring`, which has their options by name."""
+    """Return the numbers of all metrics in `scoring`, which maps their names to options."""
     metrics: dict[str, float] = {}
     for name, options in scoring.items():
         score = partial(METRICS.load(name).score, subject, METRICS.options(name, options))

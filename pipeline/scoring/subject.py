@@ -18,10 +18,10 @@ from pipeline.tokens.token_data import TokenData
 class Subject:
     """A run to be scored; a reference has samples but no network.
 
-    `block` is what the configuration says of the experiment. `files` are what earlier stages have made of the samples,
-    by the flags of `score`: tables of crystals, pictures, the weights of a judge, and so on. A run that is `swept` has
-    the network of another run, which is scored there. Files from elsewhere are in the `cache`. What is `finished` of an
-    interrupted scoring is not computed again; what of it is large lies in `finished_tensors`.
+    `block` is the experiment's part of the configuration. `files` are what earlier stages made, by the flags of
+    `score`: tables of crystals, pictures, the weights of a judge, and so on. A `swept` run uses the network of another
+    run, where the network is scored. Fetched files are in the `cache`. What an interrupted scoring has `finished` is
+    not computed again; large results are in `finished_tensors`.
     """
 
     samples: SampleSet
@@ -37,5 +37,5 @@ class Subject:
     finished_tensors: TensorJournal | None = None
 
     def once(self, key: str, compute: Callable[[], Result]) -> Result:
-        """Return a value that was finished before an interruption, or compute it; it must be what JSON can hold."""
+        """Return a value that was finished before an interruption, or compute it; it must be valid JSON."""
         return compute() if self.finished is None else self.finished.once(key, compute)

@@ -1,26 +1,29 @@
-"""Descriptions, relaxed crystals and hull to all that is known of each crystal."""
+"""Descriptions, relaxed crystals and hull to all that is known about each crystal."""
 
-from pipeline.stages.declaration import Input, Output, stage
-from pipeline.stages.decode import of_crystals
-from pipeline.stages.describe import settings
+from pipeline.stages.chosen import description_settings, of_crystals
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Input, Output, Rows
 
 
-@stage(settings=settings, resources="crystals.resources", workers="crystals.workers", each=Job.rows, when=of_crystals)
-def assess(
-    job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Input, output: Output, csv: Output
-) -> None:
-    """Put together all that is known of each crystal.
+@stage(
+    settings=description_settings,
+    resources="crystals.resources",
+    workers="crystals.workers",
+    each=Job.rows,
+    when=of_crystals,
+)
+def assess(job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Rows, output: Output, csv: Output) -> None:
+    """Put together all that is known about each crystal.
 
-    Reads what earlier stages found. Writes energies above the hull, stability, uniqueness and novelty.
+    Reads the results of earlier stages. Writes energies above the hull, stability, uniqueness and novelty.
 
     Args:
         described: table from `describe`
         relaxed: table from `gather-relaxed`
         hull: hull from `hull`
-        rows: the data set's structures from `prepare`
         output: table to write (.parquet)
-        csv: the same to read (.csv)
+        csv: the same as a readable table (.csv)
     """
     from pipeline.crystals.assess import DESCRIBED, RELAXED, assess_rows, write_csv
     from pipeline.crystals.hull import Hull
@@ -41,4 +44,4 @@ def assess(
     )
     write_table(output, frame)
     write_csv(csv, frame)
-    write_provenance([output, csv], settings(job), job.config.seed, [described, relaxed, hull, rows])
+    write_provenance([output, csv], description_settings(job), job.config.seed, [described, relaxed, hull, rows])

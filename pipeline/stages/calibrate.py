@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from pipeline.stages.declaration import Input, Output, Plot, stage
-from pipeline.stages.decode import of_crystals
+from pipeline.stages.chosen import of_crystals
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Csv, Input, Markdown, Numbers, Rows
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -22,17 +23,13 @@ def plot(job: Job) -> Plot:
 
 
 @stage(settings=settings, resources="crystals.resources", workers="crystals.workers", when=of_crystals, plot=plot)
-def calibrate(job: Job, *, rows: Input, hull: Input, csv: Output, markdown: Output, numbers: Output) -> None:
+def calibrate(job: Job, *, rows: Rows, hull: Input, csv: Csv, markdown: Markdown, numbers: Numbers) -> None:
     """Compare CHGNet and the hull with the data set's own energies.
 
-    Reads structures and hull. Writes a row a comparison.
+    Reads structures and hull. Writes one row per comparison.
 
     Args:
-        rows: the data set's structures from `prepare`
         hull: hull from `hull`
-        csv: table to write, with all digits
-        markdown: table to write, rounded
-        numbers: numbers of our rows to write, to compare versions by (.json)
     """
     from pipeline.crystals.calibration import write_calibration
     from pipeline.store.provenance import write_provenance

@@ -1,4 +1,7 @@
-"""What the configuration of a job chooses by name: the modules it runs, and the files they need."""
+"""What the configuration of a job says and chooses by name: the modules it runs, and the files they need.
+
+What several stages ask stands here: a stage that imports another would depend on all code of that one.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,18 +62,49 @@ def files_of(job: Job, *chosen: Chosen[Any]) -> list[Path]:
     return fetched + [path for one in chosen for path in one.inputs]
 
 
+def of_crystals(job: Job) -> bool:
+    """Return whether the experiment is on crystals."""
+    return job.block.crystals is not None
+
+
+def of_codes(job: Job) -> bool:
+    """Return whether a tokenizer makes the tokens of the experiment."""
+    return job.block.tokenizer is not None
+
+
+def scoring_settings(job: Job) -> dict[str, Any]:
+    """Return what scores depend on besides the samples."""
+    return {"scoring": job.block.scoring}
+
+
+def description_settings(job: Job) -> dict[str, Any]:
+    """Return what descriptions of crystals depend on besides the crystals."""
+    return {"seconds": job.crystals.seconds}
+
+
+def comparison(job: Job, *keys: str) -> dict[str, Any]:
+    """Return the configured options for comparing images; None for an option that is not set."""
+    said = job.block.scoring.get("frechet_distance", {})
+    return {key: said.get(key) for key in keys}
+
+
+def without_threads(images: Any) -> Any:
+    """Return a choice of images without its number of threads: they do not change the images."""
+    return {key: value for key, value in images.items() if key != "workers"} if isinstance(images, dict) else images
+
+
 def judging_run(job: Job) -> str | None:
-    """Return the run whose network judges the samples of the others; None: none does."""
+    """Return the run whose network judges the samples of the others; None: no run does."""
     return next((run for run in _judges(job) if run is not None), None)
 
 
 def is_judged_from_outside(job: Job) -> bool:
-    """Return whether a language model that is no run of the experiment judges the samples."""
+    """Return whether the judge is a language model from outside the experiment."""
     return any(run is None for run in _judges(job))
 
 
 def trains_classifier(job: Job) -> bool:
-    """Return whether the workflow trains the classifier that images are compared by."""
+    """Return whether the workflow trains a classifier to compare images."""
     return any(metric.plugin.classifier_of(metric.options) for metric in job.metrics)
 
 

@@ -1,10 +1,11 @@
-"""Tokens to a picture of images on their way along the paths of an experiment."""
+"""Tokens to a picture of images along the paths of an experiment."""
 
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, OptionalInput, Output, Plot, stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output, Tokenizer, Tokens
 from pipeline.store.code import modules_named
 
 
@@ -20,15 +21,13 @@ def settings(job: Job) -> dict[str, Any]:
     when=lambda job: job.is_images,
     plot=lambda job: Plot(),
 )
-def conditional_path(job: Job, *, tokens: Input, output: Output, tokenizer: OptionalInput = None) -> None:
-    """Draw images on their way along the paths of an experiment.
+def conditional_path(job: Job, *, tokens: Tokens, output: Output, tokenizer: Tokenizer = None) -> None:
+    """Draw images along the paths of an experiment.
 
-    Reads tokens. Writes a picture by which the numbers of a metric path can be chosen, before any training.
+    Reads tokens. Writes a picture. It helps to choose the numbers of a metric path before any training.
 
     Args:
-        tokens: tokens from `prepare-pixels` or `encode`
         output: picture to write (.png)
-        tokenizer: weights from `train-tokenizer`, of codes only
     """
     from pipeline.images.conditional_path import DPI, draw, pictures_along
     from pipeline.images.decoding import Decoder

@@ -1,22 +1,19 @@
-"""How a stage is declared: one function, whose signature is its command, and what its jobs depend on.
+"""How a stage is declared: one function and what its jobs depend on. The signature of the function is its command.
 
     @stage(settings=settings, resources="scoring_resources", each=Job.rows)
     def score(job: Job, *, samples: Input, output: Output) -> None:
         ...
 
-From it follow the command with its flags and help, the settings, code and resources of the rule, what preflight looks
-for, how many jobs `plan` counts, the DVC stage, and the fingerprint of unfinished work. The function imports what it
-computes with itself, so that a declaration is read without torch.
+The declaration gives the command with its flags and help, the settings, code and resources of the rule, what preflight
+looks for, how many jobs `plan` counts, the DVC stage, and the fingerprint of unfinished work. The function does its own
+imports, so that the declaration can be read without torch.
 """
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, ParamSpec
-
-from cyclopts import Parameter
-from cyclopts.validators import Number
+from typing import Any, Generic, ParamSpec
 
 from pipeline.config import Resources, TrainingResources
 from pipeline.stages.job import Job
@@ -24,31 +21,21 @@ from pipeline.store.code import code_hash
 from pipeline.store.fingerprint import fingerprint
 
 P = ParamSpec("P")
-READ, WRITTEN = "read", "written"  # marks of parameters
-
-Input = Annotated[Path, READ]
-OptionalInput = Annotated[Path | None, READ]
-Inputs = Annotated[list[Path], Parameter(consume_multiple=True, negative=()), READ]
-OptionalInputs = Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative=()), READ]
-Count = Annotated[int, Parameter(validator=Number(gte=0))]
-Positive = Annotated[int, Parameter(validator=Number(gte=1))]
-Output = Annotated[Path, WRITTEN]
-OptionalOutput = Annotated[Path | None, WRITTEN]
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a job needs besides what the workflow makes, and which key of the configuration says so.
+    """What a job needs from outside the workflow, and the key of the configuration that asks for it.
 
-    `fetched` are names in the catalogue, `own` files and folders of the user, `hub` names on the Hugging Face Hub.
+    `fetched` are names in the catalogue, `own` the user's files and folders, `hub` names on the Hugging Face Hub.
     """
 
     key: str
     fetched: tuple[str, ...] = ()
     own: tuple[Path, ...] = ()
     hub: tuple[str, ...] = ()
-    gpus: Count = 0
-    nodes: Positive = 1
+    gpus: int = 0
+    nodes: int = 1
 
 
 @dataclass(frozen=True)
@@ -69,7 +56,13 @@ LOSSES = Plot(x="step", y="loss")  # of a training
 
 @dataclass(frozen=True)
 class Stage(Generic[P]):
-    """A function and what is declared of it; calling the stage calls the function."""
+    """A function and its declaration; calling the stage calls the function.
+
+    `settings` is the part of the configuration that a job depends on. `chosen` are the modules of the plugins that it
+    runs. `resources` and `workers` are keys of the experiment, such as `runs.{name}.sampling.resources`. With `one_gpu`
+    a job uses at most one GPU. `each` yields the possible jobs of an experiment, `when` says which of them are run, and
+    `count` how many shards each has. `needs` is what a job needs from outside the workflow.
+    """
 
     function: Callable[P, None]
     settings: Callable[[Job], Mapping[str, Any]] | None = None
@@ -80,7 +73,7 @@ class Stage(Generic[P]):
     each: Callable[[Job], Iterable[Job]] = lambda job: [job]
     when: Callable[[Job], bool] = lambda job: True
     count: Callable[[Job], int] = lambda job: 1
-    needs: Callable[[Job], Iterable[Need]] = field(default=lambda job: ())
+    needs: Callable[[Job], Iterable[Need]] = lambda job: ()
     plot: Callable[[Job], Plot] | None = None
 
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> None:
@@ -97,7 +90,7 @@ class Stage(Generic[P]):
         return self.function.__module__
 
     def jobs(self, experiment: Job) -> Iterator[tuple[Job, int]]:
-        """Yield the jobs of an experiment, each with how many there are of it: its shards, for example."""
+        """Yield the jobs of an experiment, each with its number of shards."""
         for job in self.each(experiment):
             if self.when(job):
                 yield job, self.count(job)
@@ -105,18 +98,18 @@ class Stage(Generic[P]):
     def settings_text(self, job: Job) -> str:
         """Return the part of the configuration that a job depends on, as text.
 
-        It leaves out what earlier stages depend on, which changes the files they make, and demands on the machine.
+        It leaves out resources, and what earlier stages depend on: that changes the files they make.
         """
         return json.dumps(self.settings(job) if self.settings else {}, sort_keys=True)
 
     def code(self, job: Job) -> str:
-        """Return a hash of the code that a job runs, with that of the plugins its configuration names."""
+        """Return a hash of the code that a job runs, including the plugins that its configuration names."""
         return code_hash(self.module, *self.chosen(job))
 
     def fingerprint(self, job: Job, inputs: Iterable[Path], without: Collection[str] = ()) -> str:
         """Return a hash of all that unfinished work depends on: settings, inputs and code.
 
-        Keys in `without`, such as `training.steps`, are left out: with another value of these, work goes on.
+        Keys in `without`, such as `training.steps`, are left out: work can resume if these change.
         """
         settings = json.loads(self.settings_text(job))
         for key in without:
@@ -149,7 +142,7 @@ class Stage(Generic[P]):
         return int(_value(job, self.workers)) if self.workers else max(1, self.resources_of(job).gpus)
 
     def needs_of(self, job: Job) -> Iterator[Need]:
-        """Yield what a job needs: what is declared, and the GPUs and nodes that it asks for."""
+        """Yield what a job needs: the declared needs, and the GPUs and nodes that it asks for."""
         yield from self.needs(job)
         if self.resources:
             asked = self.resources_of(job)
@@ -158,7 +151,7 @@ class Stage(Generic[P]):
 
 
 def stage(**declared: Any) -> Callable[[Callable[P, None]], Stage[P]]:
-    """Return a decorator that makes a stage of a function; see :class:`Stage` for what can be declared."""
+    """Return a decorator that turns a function into a stage; see :class:`Stage` for what can be declared."""
 
     def declare(function: Callable[P, None]) -> Stage[P]:
         return Stage(function, **declared)

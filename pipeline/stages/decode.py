@@ -1,24 +1,21 @@
 """Samples to crystals."""
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.chosen import of_crystals
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-
-
-def of_crystals(job: Job) -> bool:
-    """Return whether the experiment is on crystals."""
-    return job.block.crystals is not None
+from pipeline.stages.parameters import Output, Samples
 
 
 @stage(each=Job.rows, when=of_crystals)
-def decode(job: Job, *, samples: Input, output: Output, extxyz: Output, cifs: Output) -> None:
+def decode(job: Job, *, samples: Samples, output: Output, extxyz: Output, cifs: Output) -> None:
     """Turn samples into crystals.
 
-    Reads samples. Writes a row a sample, and files for other programs. A sample that is no crystal has a reason in the
-    table and is in no other file. If its tokens are atoms in a cell that cannot exist, the table has the atoms too.
+    Reads samples. Writes one row per sample, and files for other programs. A sample that is not a crystal
+    has a reason in the table and is in no other file. If its tokens are atoms in an impossible cell, the table has the
+    atoms too.
 
     Args:
-        samples: samples from `sample`, `gather` or `reference`
         output: table to write (.parquet)
         extxyz: crystals to write (.extxyz)
         cifs: crystals to write (.zip of CIFs)

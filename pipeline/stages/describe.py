@@ -2,18 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, Output, stage
-from pipeline.stages.decode import of_crystals
+from pipeline.stages.chosen import description_settings, of_crystals
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-
-
-def settings(job: Job) -> dict[str, Any]:
-    """Return what the descriptions of crystals depend on besides the crystals."""
-    return {"seconds": job.crystals.seconds}
+from pipeline.stages.parameters import Input, JournalFolder, Output
 
 
 def rows_and_test(job: Job) -> Iterator[Job]:
@@ -23,7 +18,7 @@ def rows_and_test(job: Job) -> Iterator[Job]:
 
 
 @stage(
-    settings=settings,
+    settings=description_settings,
     resources="crystals.resources",
     workers="crystals.workers",
     each=rows_and_test,
@@ -35,18 +30,17 @@ def describe(
     crystals: Input,
     output: Output,
     split: Literal["train", "validation", "test"] | None = None,
-    journal: Path | None = None,
+    journal: JournalFolder = None,
 ) -> None:
     """Describe crystals: validity, density, fingerprints.
 
-    Reads a table of crystals. Writes a row a crystal. What takes too long or fails is recorded with its reason. Goes on
-    from its journal.
+    Reads a table of crystals. Writes one row per crystal. Crystals that fail or take too long are recorded with the
+    reason. Resumes from its journal.
 
     Args:
         crystals: table from `decode`, or of a data set's structures from `prepare`
         output: table to write (.parquet)
         split: part of a data set to describe
-        journal: folder of finished crystals, to go on from (default: none is kept)
     """
     from pipeline.crystals.describe import describe_rows
     from pipeline.crystals.table import CRYSTAL_COLUMNS
@@ -62,6 +56,6 @@ def describe(
     chosen = job.crystals
     finished = Journal(journal, describe.fingerprint(replace(job, name=split or ""), [crystals])) if journal else None
     write_table(output, describe_rows(frame, chosen.workers, chosen.seconds, finished))
-    write_provenance([output], settings(job) | {"split": split}, job.config.seed, [crystals])
+    write_provenance([output], description_settings(job) | {"split": split}, job.config.seed, [crystals])
     if finished:
         finished.remove()

@@ -1,23 +1,22 @@
 """Images to the codes of a tokenizer."""
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Count, Input, Output, stage
+from pipeline.stages.chosen import of_codes
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.train_tokenizer import of_codes
+from pipeline.stages.parameters import Gpus, Images, Input, Output
 
 
 @stage(resources="tokenizer.training.resources", one_gpu=True, when=of_codes)
-def encode(job: Job, *, images: Input, tokenizer: Input, output: Output, gpus: Count = 0) -> None:
-    """Make tokens of images by a trained tokenizer.
+def encode(job: Job, *, images: Images, tokenizer: Input, output: Output, gpus: Gpus = 0) -> None:
+    """Turn images into tokens with a trained tokenizer.
 
     Reads prepared images. Writes the codes of all views of the training images, and of those held out, with the
     codebook.
 
     Args:
-        images: images from `prepare-images`
         tokenizer: weights from `train-tokenizer`
         output: tokens to write (.safetensors)
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.images.encoding import encoded
     from pipeline.images.imagedata import ImageData

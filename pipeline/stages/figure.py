@@ -4,8 +4,9 @@ from typing import Any
 
 from pipeline.config.plugins import FIGURES
 from pipeline.errors import KinoflowError
-from pipeline.stages.declaration import Input, Inputs, OptionalInputs, Output, Plot, stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Inputs, OptionalInputs, Output, Tokens
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def figure(
     job: Job,
     *,
     samples: Inputs,
-    tokens: Input,
+    tokens: Tokens,
     output: Output,
     structures: OptionalInputs = (),
     relaxed: OptionalInputs = (),
@@ -37,12 +38,11 @@ def figure(
 
     Args:
         samples: samples of runs and references
-        tokens: tokens from `prepare`
         output: picture to write (.png)
-        structures: tables from `assess` in the order of the samples, of crystals only
-        relaxed: tables from `gather-relaxed` in the order of the samples, of crystals only
+        structures: tables from `assess` in the order of the samples, for crystals only
+        relaxed: tables from `gather-relaxed` in the order of the samples, for crystals only
         scores: scores in the order of the samples
-        pictures: pictures in the order of the samples, of images only
+        pictures: pictures in the order of the samples, for images only
     """
     from pipeline.report.exhibit import Exhibit
     from pipeline.sampling.samples import SampleSet

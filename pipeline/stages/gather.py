@@ -1,7 +1,8 @@
 """Shards to samples."""
 
-from pipeline.stages.declaration import Inputs, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Inputs, Output
 
 
 @stage(each=Job.runs)

@@ -1,8 +1,9 @@
 """Relaxed shards to one table."""
 
-from pipeline.stages.declaration import Inputs, Output, stage
-from pipeline.stages.decode import of_crystals
+from pipeline.stages.chosen import of_crystals
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Inputs, Output
 
 
 @stage(each=Job.rows, when=of_crystals)

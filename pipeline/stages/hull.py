@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.declaration import Input, Need, Output, stage
-from pipeline.stages.decode import of_crystals
+from pipeline.stages.chosen import of_crystals
+from pipeline.stages.declaration import Need, stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output, Rows
 from pipeline.store.code import constant_of
 
 
@@ -18,20 +19,19 @@ def settings(job: Job) -> dict[str, Any]:
 def needs(job: Job) -> Iterator[Need]:
     """Yield the computed entries of the user, or the published formation energies."""
     key, own = f"experiments.{job.experiment}.crystals.hull", job.crystals.hull
-    published: Any = constant_of("pipeline.crystals.hull", "FILES", ())
+    published: Any = constant_of("pipeline.crystals.hull_sources", "FILES", ())
     yield Need(key, own=(Path(own),)) if own is not None else Need(key, tuple(published))
 
 
 @stage(settings=settings, needs=needs, resources="crystals.resources", workers="crystals.workers", when=of_crystals)
-def hull(job: Job, *, rows: Input, output: Output) -> None:
+def hull(job: Job, *, rows: Rows, output: Output) -> None:
     """Build the convex hull of formation energies.
 
     Reads published formation energies, or computed entries, and the data set's own. Writes points.
 
     Args:
-        rows: the data set's structures from `prepare`
         output: hull to write (.parquet)
     """
-    from pipeline.crystals.hull import build_hull
+    from pipeline.crystals.hull_sources import build_hull
 
     build_hull(job.crystals, job.config.seed, job.cache, rows=rows, output=output)

@@ -1,13 +1,12 @@
 """Training images to the features that samples are compared with."""
 
-from pathlib import Path
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import metric_modules, metric_needs
-from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
+from pipeline.stages.chosen import comparison, metric_modules, metric_needs
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.train_classifier import comparison
+from pipeline.stages.parameters import Classifier, Gpus, Images, JournalFolder, Output
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -25,23 +24,19 @@ def settings(job: Job) -> dict[str, Any]:
 def image_reference(
     job: Job,
     *,
-    images: Input,
+    images: Images,
     output: Output,
-    classifier: OptionalInput = None,
-    journal: Path | None = None,
-    gpus: Count = 0,
+    classifier: Classifier = None,
+    journal: JournalFolder = None,
+    gpus: Gpus = 0,
 ) -> None:
     """Describe the images that samples are compared with.
 
     Reads prepared images. Writes the mean and covariance of the features of all views of the training images, and the
-    features of a random choice of them. Goes on from its journal.
+    features of a random subset. Resumes from its journal.
 
     Args:
-        images: images from `prepare-images`
         output: description to write (.safetensors)
-        classifier: weights from `train-classifier`, if its features are used
-        journal: folder of finished statistics, to go on from (default: none is kept)
-        gpus: GPUs to use; 0 is the CPU
     """
     import torch
 

@@ -46,7 +46,7 @@ class Job:
 
     @property
     def crystals(self) -> Crystals:
-        """What the configuration says of the experiment's crystals; an experiment without any is an error."""
+        """The configuration of the experiment's crystals; an experiment without any is an error."""
         if self.block.crystals is None:
             raise KinoflowError(f"experiments.{self.experiment}.crystals is null; choose an experiment on crystals")
         return self.block.crystals
@@ -92,7 +92,7 @@ class Job:
         yield from self.references()
 
     def _data_say(self, flag: str) -> bool:
-        """Return a constant of the data set's module, which is not imported for it."""
+        """Return a constant of the data set's module, without importing the module."""
         return bool(constant_of(DATASETS.module(self.block.data.name), flag, False))
 
 

@@ -5,19 +5,19 @@ from typing import Any
 
 from pipeline.config.plugins import METRICS
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import is_judged_from_outside, metric_choices, metric_needs
-from pipeline.stages.declaration import Output, stage
+from pipeline.stages.chosen import is_judged_from_outside, metric_choices, metric_needs, scoring_settings
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.score import settings
+from pipeline.stages.parameters import Output
 
 METRIC = "generative_perplexity"
 
 
-@stage(settings=settings, chosen=metric_choices, needs=metric_needs, when=is_judged_from_outside)
+@stage(settings=scoring_settings, chosen=metric_choices, needs=metric_needs, when=is_judged_from_outside)
 def judge(job: Job, *, output: Output) -> None:
-    """Make sure that the language model that judges samples of text is there.
+    """Make sure that the language model for judging samples of text is there.
 
-    Downloads it if need be. Writes which it is and what it is made of.
+    Downloads it if necessary. Writes its name, files and checksums.
 
     Args:
         output: name, files and checksums of the judge to write (.json)
@@ -35,7 +35,7 @@ def judge(job: Job, *, output: Output) -> None:
     chosen = ChosenJudge.of(METRICS.options(METRIC, scoring[METRIC]).judge)
     record: dict[str, Any] = {"judge": chosen.label, "revision": None, "files": {}}
     files: tuple[Path, ...] = ()
-    if chosen.run is None:  # one that is a run of the experiment is yet to be trained
+    if chosen.run is None:  # a judge that is a run of the experiment is not trained yet
         loaded = chosen.load(cache=job.cache, weights=None, data=None, device=torch.device("cpu"))
         nats, tokens = loaded.negative_log_likelihood(["The cat sat on the mat, and the dog on the floor."])
         if not tokens.all() or not nats[0] < float("inf"):
@@ -43,4 +43,4 @@ def judge(job: Job, *, output: Output) -> None:
         files = loaded.files
         record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in files}}
     write_json(output, record)
-    write_provenance([output], settings(job), job.config.seed, files)
+    write_provenance([output], scoring_settings(job), job.config.seed, files)

@@ -1,34 +1,31 @@
 """Samples of images to pictures."""
 
-from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Gpus, OptionalInput, Output, Samples, Tokenizer, Tokens
 
 
 @stage(resources="scoring_resources", each=Job.rows, when=lambda job: job.is_images)
 def pictures(
     job: Job,
     *,
-    samples: Input,
-    tokens: Input,
+    samples: Samples,
+    tokens: Tokens,
     output: Output,
     grid: Output,
-    tokenizer: OptionalInput = None,
+    tokenizer: Tokenizer = None,
     images: OptionalInput = None,
-    gpus: Count = 0,
+    gpus: Gpus = 0,
 ) -> None:
-    """Make pictures of samples.
+    """Turn samples into pictures.
 
-    Reads samples and tokens, of codes also the tokenizer. Writes pictures, and a grid of the first of them with the
-    same class in each column.
+    Reads samples and tokens, and for codes also the tokenizer. Writes pictures, and a grid of the first of them with
+    the same class in each column.
 
     Args:
-        samples: samples from `sample`, `gather` or `reference`
-        tokens: tokens from `prepare-pixels` or `encode`
         output: pictures to write (.safetensors)
         grid: grid to write (.png)
-        tokenizer: weights from `train-tokenizer`, of codes only
         images: images from `prepare-images`, for the reference `images` only
-        gpus: GPUs to use; 0 is the CPU
     """
     from pipeline.images.decoding import Decoder, held_out_images, shown_grid
     from pipeline.images.grids import write_png

@@ -4,8 +4,9 @@ from typing import Any
 
 from pipeline.config.contracts import CrystalSetPlugin
 from pipeline.stages.chosen import data_modules, data_needs, files_of
-from pipeline.stages.declaration import OptionalOutput, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import OptionalOutput, Output
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def prepare(job: Job, *, output: Output, rows: OptionalOutput = None) -> None:
 
     Args:
         output: tokens to write (.safetensors)
-        rows: table of a data set's structures to write (.parquet), of crystals only
+        rows: table of a data set's structures to write (.parquet), for crystals only
     """
     from pipeline.store.parquet import write_table
     from pipeline.store.provenance import write_provenance

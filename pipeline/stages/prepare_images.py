@@ -2,14 +2,10 @@
 
 from typing import Any
 
-from pipeline.stages.chosen import data_modules, data_needs
-from pipeline.stages.declaration import Output, stage
+from pipeline.stages.chosen import data_modules, data_needs, without_threads
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-
-
-def without_threads(images: Any) -> Any:
-    """Return a choice of images without how many threads read them, which changes nothing."""
-    return {key: value for key, value in images.items() if key != "workers"} if isinstance(images, dict) else images
+from pipeline.stages.parameters import Output
 
 
 def settings(job: Job) -> dict[str, Any]:

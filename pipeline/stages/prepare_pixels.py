@@ -3,13 +3,14 @@
 from typing import Any
 
 from pipeline.config.plugins import DATASETS
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.chosen import without_threads
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.prepare_images import without_threads
+from pipeline.stages.parameters import Images, Output
 
 
 def settings(job: Job) -> dict[str, Any]:
-    """Return what the tokens of images depend on besides these."""
+    """Return what the tokens of images depend on besides the images."""
     data = job.block.data.model_dump(mode="json")
     return {"seed": job.config.seed, "data": data | {"images": without_threads(data["images"])}}
 
@@ -20,13 +21,12 @@ def settings(job: Job) -> dict[str, Any]:
     resources="preparation_resources",
     when=lambda job: job.is_images and job.block.tokenizer is None,
 )
-def prepare_pixels(job: Job, *, images: Input, output: Output) -> None:
-    """Make tokens of images as they are, a token a pixel.
+def prepare_pixels(job: Job, *, images: Images, output: Output) -> None:
+    """Turn images into tokens as they are, one per pixel and channel.
 
     Reads prepared images. Writes train, validation and test tokens.
 
     Args:
-        images: images from `prepare-images`
         output: tokens to write (.safetensors)
     """
     from pipeline.images.imagedata import ImageData

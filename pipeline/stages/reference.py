@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 from pipeline.config.plugins import DATASETS
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output, Tokens
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -19,16 +20,15 @@ def modules(job: Job) -> list[str]:
 
 @stage(settings=settings, chosen=modules, each=Job.references)
 def reference(
-    job: Job, *, reference: Literal["images", "data", "independent", "shuffled"], tokens: Input, output: Output
+    job: Job, *, reference: Literal["images", "data", "independent", "shuffled"], tokens: Tokens, output: Output
 ) -> None:
     """Draw reference samples from the data.
 
-    Reads tokens. Writes held-out data, or training data whose columns were shuffled independently: what a perfect model
-    and what one that knows nothing of dependence would give.
+    Reads tokens. Writes held-out data, as from a perfect model, or training data with each column shuffled on its own,
+    as from a model that ignores all dependence.
 
     Args:
         reference: which reference
-        tokens: tokens from `prepare`
         output: samples to write (.safetensors)
     """
     import torch

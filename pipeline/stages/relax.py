@@ -1,11 +1,12 @@
-"""Crystals to relaxed crystals: one shard of a run's."""
+"""Crystals to relaxed crystals: one shard of a run."""
 
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.declaration import Count, Input, Output, Positive, stage
-from pipeline.stages.decode import of_crystals
+from pipeline.stages.chosen import of_crystals
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Input, Output, Shard, Shards
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -21,17 +22,15 @@ def settings(job: Job) -> dict[str, Any]:
     when=of_crystals,
     count=lambda job: job.crystals.relaxation.shards,
 )
-def relax(job: Job, *, crystals: Input, journal: Path, output: Output, shard: Count = 0, shards: Positive = 1) -> None:
+def relax(job: Job, *, crystals: Input, journal: Path, output: Output, shard: Shard = 0, shards: Shards = 1) -> None:
     """Relax a shard of crystals with CHGNet.
 
-    Reads a table of crystals. Writes energies and relaxed crystals. Goes on where an earlier call was stopped.
+    Reads a table of crystals. Writes energies and relaxed crystals. Resumes where an earlier call stopped.
 
     Args:
         crystals: table from `decode`
         journal: folder of finished rows, removed when the shard is finished
         output: table to write (.parquet)
-        shard: number of this shard, from 0
-        shards: number of shards
     """
     from pipeline.crystals.relaxation import relax_table
 

@@ -1,11 +1,11 @@
-"""Weights to samples: one shard of a run's."""
+"""Weights to samples: one shard of a run."""
 
-from pathlib import Path
 from typing import Any
 
 from pipeline.stages.chosen import network_modules, searched_velocities
-from pipeline.stages.declaration import Count, Input, OptionalInput, Output, Positive, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job, RunJob
+from pipeline.stages.parameters import Gpus, JournalFolder, OptionalInput, Output, Shard, Shards, Tokens, Weights
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -30,29 +30,23 @@ def modules(job: Job) -> list[str]:
 def sample(
     job: RunJob,
     *,
-    tokens: Input,
-    weights: Input,
+    tokens: Tokens,
+    weights: Weights,
     output: Output,
     search: OptionalInput = None,
-    shard: Count = 0,
-    shards: Positive = 1,
-    journal: Path | None = None,
-    gpus: Count = 0,
+    shard: Shard = 0,
+    shards: Shards = 1,
+    journal: JournalFolder = None,
+    gpus: Gpus = 0,
 ) -> None:
     """Draw one shard of the samples of a run.
 
-    Reads tokens and weights. Writes samples, which do not depend on the number of shards. Runs with the same network
-    begin with the same noise.
+    Reads tokens and weights. Writes samples. They do not depend on the number of shards. Runs with the same network
+    start from the same noise.
 
     Args:
-        tokens: tokens from `prepare`
-        weights: weights from `train`
         output: samples to write (.safetensors)
-        search: file from `search`, of a run that takes its velocity and corrector from there
-        shard: number of this shard, from 0
-        shards: number of shards
-        journal: folder of finished blocks, to go on from (default: none is kept)
-        gpus: GPUs to use; 0 is the CPU
+        search: file from `search`, for a run that takes its velocity and corrector from there
     """
     from pipeline.networks.devices import check_gpus
     from pipeline.networks.saved import load_network

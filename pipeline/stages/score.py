@@ -1,21 +1,14 @@
 """Samples to scores."""
 
-from pathlib import Path
-from typing import Any
-
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules
-from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
+from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules, scoring_settings
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-
-
-def settings(job: Job) -> dict[str, Any]:
-    """Return what scores depend on besides the samples."""
-    return {"scoring": job.block.scoring}
+from pipeline.stages.parameters import Classifier, Gpus, JournalFolder, OptionalInput, Output, Samples, Tokens
 
 
 @stage(
-    settings=settings,
+    settings=scoring_settings,
     chosen=lambda job: metric_modules(job) + path_modules(job),
     needs=metric_needs,
     resources="scoring_resources",
@@ -24,8 +17,8 @@ def settings(job: Job) -> dict[str, Any]:
 def score(
     job: Job,
     *,
-    samples: Input,
-    tokens: Input,
+    samples: Samples,
+    tokens: Tokens,
     output: Output,
     weights: OptionalInput = None,
     judge_weights: OptionalInput = None,
@@ -34,28 +27,23 @@ def score(
     test: OptionalInput = None,
     pictures: OptionalInput = None,
     image_reference: OptionalInput = None,
-    classifier: OptionalInput = None,
-    journal: Path | None = None,
-    gpus: Count = 0,
+    classifier: Classifier = None,
+    journal: JournalFolder = None,
+    gpus: Gpus = 0,
 ) -> None:
     """Score samples with the metrics of an experiment.
 
-    Reads samples, tokens and, for likelihoods, weights. Writes a flat dictionary of numbers. Goes on from its journal.
+    Reads samples, tokens and, for likelihoods, weights. Writes a flat dictionary of numbers. Resumes from its journal.
 
     Args:
-        samples: samples from `sample`, `gather` or `reference`
-        tokens: tokens from `prepare`
         output: scores to write (.json)
         weights: weights from `train`; a reference has none
         judge_weights: weights of the run that judges text, if one does
-        described: table from `describe`, of crystals only
-        structures: table from `assess`, of crystals only
-        test: table of the test structures from `describe`, of crystals only
-        pictures: pictures from `pictures`, of images only
-        image_reference: description from `image-reference`, of images only
-        classifier: weights from `train-classifier`, if its features are used
-        journal: folder of finished metrics, to go on from (default: none is kept)
-        gpus: GPUs to use; 0 is the CPU
+        described: table from `describe`, for crystals only
+        structures: table from `assess`, for crystals only
+        test: table of the test structures from `describe`, for crystals only
+        pictures: pictures from `pictures`, for images only
+        image_reference: description from `image-reference`, for images only
     """
     import torch
 
@@ -72,7 +60,7 @@ def score(
     from pipeline.tokens.token_data import TokenData
 
     if 0 < sum(path is not None for path in (structures, described, test)) < 3:
-        raise KinoflowError("--structures, --described and --test: of crystals, give all three")
+        raise KinoflowError("--structures, --described and --test: for crystals, give all three")
     data, drawn = TokenData.load(tokens), SampleSet.load(samples)
     name, seed = drawn.conditions["run"], drawn.conditions["seed"]
     job = Job(job.config, job.experiment, name)
@@ -111,7 +99,7 @@ def score(
     metrics = score_subject(subject, job.block.scoring)
     conditions = drawn.conditions | conditions_of_metrics(subject, job.block.scoring)
     write_json(output, {"conditions": conditions, "metrics": metrics})
-    write_provenance([output], settings(job), seed, inputs)
+    write_provenance([output], scoring_settings(job), seed, inputs)
     for part in (large, finished):
         if part:
             part.remove()

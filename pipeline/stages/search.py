@@ -1,12 +1,13 @@
 """Weights to the velocity and corrector that suit a run best at its number of steps."""
 
+import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.chosen import metric_modules, metric_needs, network_modules, searched_velocities
-from pipeline.stages.declaration import Count, Input, OptionalInput, Output, stage
+from pipeline.stages.chosen import comparison, metric_modules, metric_needs, network_modules, searched_velocities
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job, RunJob
-from pipeline.stages.train_classifier import comparison
+from pipeline.stages.parameters import Classifier, Gpus, Input, Output, Tokenizer, Tokens, Weights
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -31,29 +32,24 @@ def settings(job: Job) -> dict[str, Any]:
 def search(
     job: RunJob,
     *,
-    tokens: Input,
-    weights: Input,
+    tokens: Tokens,
+    weights: Weights,
     image_reference: Input,
     journal: Path,
     output: Output,
-    tokenizer: OptionalInput = None,
-    classifier: OptionalInput = None,
-    gpus: Count = 0,
+    tokenizer: Tokenizer = None,
+    classifier: Classifier = None,
+    gpus: Gpus = 0,
 ) -> None:
     """Find the velocity and corrector that suit a run best.
 
-    Draws samples under each combination, all from the same noise, which is not that of the samples that are reported.
-    Writes their Fréchet distances and the best. Goes on from its journal.
+    Draws samples with each combination, all from the same noise. The reported samples use other noise. Writes the
+    Fréchet distances and the best combination. Resumes from its journal.
 
     Args:
-        tokens: tokens from `prepare-pixels` or `encode`
-        weights: weights from `train`
         image_reference: description from `image-reference`
         journal: folder of finished combinations, removed at the end
-        output: distances and what was found, to write (.json)
-        tokenizer: weights from `train-tokenizer`, of codes only
-        classifier: weights from `train-classifier`, if its features are used
-        gpus: GPUs to use; 0 is the CPU
+        output: distances and the best combination to write (.json)
     """
     import torch
 
@@ -101,7 +97,7 @@ def search(
     tried = [
         candidate.described() | {METRIC: distance} for candidate, distance in zip(candidates, distances, strict=True)
     ]
-    said = settings(job)
+    said = json.loads(search.settings_text(job))
     write_json(output, {"found": candidates[least].described(), "tried": tried, "settings": said})
     write_provenance([output], said, run.seed, inputs)
     finished.remove()

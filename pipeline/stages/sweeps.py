@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from pipeline.stages.declaration import OptionalInputs, Output, Plot, stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Csv, Markdown, Numbers, OptionalInputs
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -18,15 +19,12 @@ def plot(job: Job) -> Plot:
 
 
 @stage(settings=settings, when=lambda job: job.is_images, plot=plot)
-def sweeps(job: Job, *, csv: Output, markdown: Output, numbers: Output, scores: OptionalInputs = ()) -> None:
+def sweeps(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: OptionalInputs = ()) -> None:
     """Make the table of an experiment's sweeps.
 
     Reads scores. Writes the distance of each network by the number of steps and by the scale of guidance.
 
     Args:
-        csv: table to write, with all digits
-        markdown: table to write, rounded
-        numbers: numbers of our rows to write, to compare versions by (.json)
         scores: scores from `score`
     """
     from pipeline.images.sweeps import make_sweep_table

@@ -3,8 +3,9 @@
 from typing import Any
 
 from pipeline.config.plugins import METRICS
-from pipeline.stages.declaration import OptionalInputs, Output, Plot, stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Csv, Markdown, Numbers, OptionalInputs
 from pipeline.store.code import constant_of
 
 
@@ -22,15 +23,12 @@ def plot(job: Job) -> Plot:
 
 
 @stage(settings=settings, plot=plot)
-def table(job: Job, *, csv: Output, markdown: Output, numbers: Output, scores: OptionalInputs = ()) -> None:
+def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: OptionalInputs = ()) -> None:
     """Make the table of an experiment.
 
-    Reads scores. Writes one row a run and reference, beside the paper's. A run without scores is shown as not run.
+    Reads scores. Writes one row per run and reference, beside the rows of the paper. A run without scores is "not run".
 
     Args:
-        csv: table to write, with all digits
-        markdown: table to write, rounded
-        numbers: numbers of our rows to write, to compare versions by (.json)
         scores: scores from `score`
     """
     from pipeline.report.tables import make_table

@@ -1,20 +1,19 @@
-"""Samples of text to files to read."""
+"""Samples of text to readable files."""
 
-from pipeline.stages.declaration import Input, Output, stage
+from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import Output, Samples, Tokens
 
 
 @stage(each=Job.rows, when=lambda job: job.is_text)
-def texts(*, samples: Input, tokens: Input, text: Output, lines: Output) -> None:
-    """Write samples of text to read.
+def texts(*, samples: Samples, tokens: Tokens, text: Output, lines: Output) -> None:
+    """Write samples of text as readable files.
 
     Reads samples and tokens. Writes texts.
 
     Args:
-        samples: samples from `sample`, `gather` or `reference`
-        tokens: tokens from `prepare`
-        text: samples to write, to read (.txt)
-        lines: samples to write, a line of JSON each (.jsonl)
+        text: readable samples to write (.txt)
+        lines: samples to write, one line of JSON per sample (.jsonl)
     """
     from pipeline.sampling.samples import SampleSet
     from pipeline.store.provenance import write_provenance

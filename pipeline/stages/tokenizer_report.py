@@ -1,10 +1,9 @@
 """Images, codes and tokenizer to a table of how good the tokenizer is."""
 
-from pipeline.stages.chosen import metric_modules, metric_needs
-from pipeline.stages.declaration import Count, Input, OptionalInput, Output, Plot, stage
+from pipeline.stages.chosen import metric_modules, metric_needs, of_codes, scoring_settings
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
-from pipeline.stages.score import settings
-from pipeline.stages.train_tokenizer import of_codes
+from pipeline.stages.parameters import Classifier, Csv, Gpus, Images, Input, Markdown, Numbers, Tokens
 
 
 def plot(job: Job) -> Plot:
@@ -13,7 +12,7 @@ def plot(job: Job) -> Plot:
 
 
 @stage(
-    settings=settings,
+    settings=scoring_settings,
     chosen=metric_modules,
     needs=metric_needs,
     resources="scoring_resources",
@@ -23,15 +22,15 @@ def plot(job: Job) -> Plot:
 def tokenizer_report(
     job: Job,
     *,
-    images: Input,
-    tokens: Input,
+    images: Images,
+    tokens: Tokens,
     tokenizer: Input,
     image_reference: Input,
-    csv: Output,
-    markdown: Output,
-    numbers: Output,
-    classifier: OptionalInput = None,
-    gpus: Count = 0,
+    csv: Csv,
+    markdown: Markdown,
+    numbers: Numbers,
+    classifier: Classifier = None,
+    gpus: Gpus = 0,
 ) -> None:
     """Say how good a tokenizer is.
 
@@ -39,15 +38,8 @@ def tokenizer_report(
     test images are to the originals.
 
     Args:
-        images: images from `prepare-images`
-        tokens: tokens from `encode`
         tokenizer: weights from `train-tokenizer`
         image_reference: description from `image-reference`
-        csv: table to write, with all digits
-        markdown: table to write, rounded
-        numbers: numbers of our rows to write, to compare versions by (.json)
-        classifier: weights from `train-classifier`, if its features are used
-        gpus: GPUs to use; 0 is the CPU
     """
     import torch
 

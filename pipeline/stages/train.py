@@ -1,11 +1,11 @@
 """Tokens to weights: the training of one run."""
 
-from pathlib import Path
 from typing import Any
 
 from pipeline.stages.chosen import network_modules
-from pipeline.stages.declaration import LOSSES, Count, Input, Output, Positive, stage
+from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job, RunJob
+from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Metrics, NewWeights, Nodes, Tokens
 
 KEPT = {"seed", "path", "loss", "model", "training"}
 
@@ -27,28 +27,18 @@ def settings(job: Job) -> dict[str, Any]:
 def train(
     job: RunJob,
     *,
-    tokens: Input,
-    checkpoints: Path,
-    weights: Output,
-    metrics: Output,
-    history: Output,
-    events: Path | None = None,
-    gpus: Count = 0,
-    nodes: Positive = 1,
+    tokens: Tokens,
+    checkpoints: CheckpointFolder,
+    weights: NewWeights,
+    metrics: Metrics,
+    history: History,
+    events: EventFolder = None,
+    gpus: Gpus = 0,
+    nodes: Nodes = 1,
 ) -> None:
     """Train the network of a run.
 
-    Reads tokens. Writes the averaged weights, metrics and history. Goes on from the latest checkpoint.
-
-    Args:
-        tokens: tokens from `prepare`
-        checkpoints: folder of checkpoints, which are kept
-        weights: weights to write (.safetensors)
-        metrics: last losses to write (.json)
-        history: losses along the training to write (.csv)
-        events: folder for TensorBoard (default: none is written)
-        gpus: GPUs to use on each node; 0 is the CPU
-        nodes: nodes of the SLURM job to use
+    Reads tokens. Writes the averaged weights, metrics and history. Resumes from the latest checkpoint.
     """
     import torch
 

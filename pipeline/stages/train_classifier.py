@@ -1,20 +1,12 @@
-"""Images to the classifier whose features they are compared by."""
+"""Images to a classifier; its features are used to compare images."""
 
-from pathlib import Path
 from typing import Any
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import trains_classifier
-from pipeline.stages.declaration import LOSSES, Count, Input, Output, stage
+from pipeline.stages.chosen import comparison, trains_classifier
+from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job
-
-METRIC = "frechet_distance"
-
-
-def comparison(job: Job, *keys: str) -> dict[str, Any]:
-    """Return how the configuration says that images are compared, as far as it does."""
-    said = job.block.scoring.get(METRIC, {})
-    return {key: said.get(key) for key in keys}
+from pipeline.stages.parameters import CheckpointFolder, Gpus, History, Images, Metrics, NewWeights
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -31,24 +23,16 @@ def settings(job: Job) -> dict[str, Any]:
 def train_classifier(
     job: Job,
     *,
-    images: Input,
-    checkpoints: Path,
-    weights: Output,
-    metrics: Output,
-    history: Output,
-    gpus: Count = 0,
+    images: Images,
+    checkpoints: CheckpointFolder,
+    weights: NewWeights,
+    metrics: Metrics,
+    history: History,
+    gpus: Gpus = 0,
 ) -> None:
-    """Train a classifier whose features images are compared by.
+    """Train a classifier whose features are used to compare images.
 
-    Reads prepared images. Writes weights, metrics and history. Goes on from the latest checkpoint.
-
-    Args:
-        images: images from `prepare-images`
-        checkpoints: folder of checkpoints, which are kept
-        weights: weights to write (.safetensors)
-        metrics: last losses to write (.json)
-        history: losses along the training to write (.csv)
-        gpus: GPUs to use; 0 is the CPU
+    Reads prepared images. Writes weights, metrics and history. Resumes from the latest checkpoint.
     """
     import torch
 

@@ -1,30 +1,26 @@
 """Images to a VQVAE."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from pipeline.stages.declaration import LOSSES, Count, Input, Need, Output, Positive, stage
+from pipeline.stages.chosen import of_codes
+from pipeline.stages.declaration import LOSSES, Need, stage
 from pipeline.stages.job import Job
+from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Images, Metrics, NewWeights, Nodes
 
 
 def settings(job: Job) -> dict[str, Any]:
     """Return what the tokenizer of an experiment depends on besides its images.
 
-    Averages of the codebook depend on the number of devices.
+    The averages of the codebook depend on the number of devices.
     """
     tokenizer = job.tokenizer.model_dump(mode="json", exclude={"training": {"resources", "checkpoint_every"}})
     return {"seed": job.config.seed, "codes": job.block.data.options.get("codes"), "tokenizer": tokenizer}
 
 
 def needs(job: Job) -> Iterator[Need]:
-    """Yield the network that images are compared by in the training."""
+    """Yield the network that compares images during training."""
     yield Need(f"experiments.{job.experiment}.tokenizer.loss.perceptual", tuple(job.tokenizer.loss.files))
-
-
-def of_codes(job: Job) -> bool:
-    """Return whether a tokenizer makes the tokens of the experiment."""
-    return job.block.tokenizer is not None
 
 
 @stage(
@@ -37,28 +33,18 @@ def of_codes(job: Job) -> bool:
 def train_tokenizer(
     job: Job,
     *,
-    images: Input,
-    checkpoints: Path,
-    weights: Output,
-    metrics: Output,
-    history: Output,
-    events: Path | None = None,
-    gpus: Count = 0,
-    nodes: Positive = 1,
+    images: Images,
+    checkpoints: CheckpointFolder,
+    weights: NewWeights,
+    metrics: Metrics,
+    history: History,
+    events: EventFolder = None,
+    gpus: Gpus = 0,
+    nodes: Nodes = 1,
 ) -> None:
-    """Train the VQVAE that makes codes of images.
+    """Train the VQVAE that turns images into codes.
 
-    Reads prepared images. Writes the averaged weights, metrics and history. Goes on from the latest checkpoint.
-
-    Args:
-        images: images from `prepare-images`
-        checkpoints: folder of checkpoints, which are kept
-        weights: weights to write (.safetensors)
-        metrics: last losses to write (.json)
-        history: losses along the training to write (.csv)
-        events: folder for TensorBoard (default: none is written)
-        gpus: GPUs to use on each node; 0 is the CPU
-        nodes: nodes of the SLURM job to use
+    Reads prepared images. Writes the averaged weights, metrics and history. Resumes from the latest checkpoint.
     """
     import torch
 
@@ -86,7 +72,7 @@ def train_tokenizer(
     fabric = new_fabric(chosen.training, gpus, "tokenizer.training.resources.gpus", unused=True)
     fabric.launch()
     torch.manual_seed(derive_seed(seed, "weights"))
-    network = new_vqgan(chosen, description, needed)  # it has to know how many processes train it
+    network = new_vqgan(chosen, description, needed)  # it must know how many processes train it
     made_from = train_tokenizer.fingerprint(job, inputs, without=["tokenizer.training.steps"])
     made_from = settings_hash({"made_from": made_from, "devices": chosen.training.resources.devices})
     with TensorBoardLog(events) as log:

@@ -1,7 +1,7 @@
 """Safetensors files that say what they hold, read and written without torch.
 
-The description is one entry of the file's metadata. With several, safetensors would write them in an order that changes
-from process to process, and equal content would not give equal files.
+The description is a single entry of the file's metadata. Safetensors writes several entries in an order that changes
+from process to process, so equal content would not give equal files.
 """
 
 import json
@@ -34,17 +34,17 @@ def write_arrays(path: Path, kind: str, arrays: Arrays, description: Mapping[str
 
 
 def read_description(path: Path, kind: str) -> dict[str, Any]:
-    """Return the description of a file, which must hold what `kind` says."""
+    """Return the description of a file, which must be of the given `kind`."""
     return _read(path, kind, with_arrays=False)[1]
 
 
 def read_arrays(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
-    """Return the arrays of a file and its description; it must hold what `kind` says."""
+    """Return the arrays of a file and its description; the file must be of the given `kind`."""
     return _read(path, kind, with_arrays=True)
 
 
 def unreadable(path: Path, kind: str, error: Exception) -> KinoflowError:
-    """Return the error of a file that is damaged."""
+    """Return the error for a damaged file."""
     return KinoflowError(f"{path}: cannot be read as a file of {kind} ({error}); remove it and make it again")
 
 

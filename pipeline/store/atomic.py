@@ -15,21 +15,21 @@ from pipeline.errors import KinoflowError
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 _RUST = re.compile(r"\(os error (\d+)\)")
-_PROBE = 1 << 20  # bytes that a disk with space has room for
+_PROBE = 1 << 20  # bytes; a disk without room for them is full
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Give a temporary path in the target's folder, which takes the target's place if the block succeeds.
+    """Yield a temporary path in the target's folder, and rename it to the target if the block succeeds.
 
-    A disk that is full or cannot be written to is an OSError that names the target, whatever the block raised.
+    If the disk is full or cannot be written to, raise an OSError that names the target, whatever the block raised.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())  # or a crash of the machine could leave the new name without its content
+            os.fsync(stream.fileno())  # or a machine crash could leave the new name without its content
         os.replace(temporary, target)
     except Exception as error:
         if (fault := _fault_of_disk(temporary, error)) is None:
@@ -42,23 +42,23 @@ def replacing(target: Path) -> Iterator[Path]:
 def _remove(temporary: Path) -> None:
     try:
         temporary.unlink(missing_ok=True)
-    except OSError as error:  # of a disk that cannot be written to: there is nothing to remove
+    except OSError as error:  # the disk cannot be written to, so there is nothing to remove
         if error.errno not in FORBIDDEN:
             raise
 
 
 def _fault_of_disk(temporary: Path, error: Exception) -> OSError | None:
-    """Return what the disk has to do with an error, if anything."""
+    """Return the disk error behind an error, or None if the disk is not to blame."""
     cause: Exception | None = error
-    if said := _RUST.search(str(error)):  # safetensors
+    if said := _RUST.search(str(error)):  # safetensors gives the number only in its message
         cause = OSError(int(said[1]), os.strerror(int(said[1])))
     elif not isinstance(error, OSError | KinoflowError) and temporary.exists():
-        cause = _fault_of_more(temporary)  # torch does not say why, but what it wrote still takes the space
+        cause = _fault_of_more(temporary)  # torch does not say why, but its unfinished file still fills the disk
     return cause if isinstance(cause, OSError) and cause.errno in (*FULL, *FORBIDDEN) else None
 
 
 def _fault_of_more(file: Path) -> OSError | None:
-    """Return the error that it is to write more into a file, if it is one."""
+    """Try to append to a file, and return the error if that fails."""
     try:
         with file.open("ab") as stream:
             stream.write(bytes(_PROBE))
@@ -76,12 +76,12 @@ def write_text(target: Path, text: str) -> None:
 
 
 def write_json(target: Path, value: Any) -> None:
-    """Write a JSON file; a number that JSON does not have (NaN, infinity) is an error."""
+    """Write a JSON file; raise an error for numbers that JSON lacks (NaN, infinity)."""
     write_text(target, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """Return the value in a JSON file of ours; one that is torn is an error that says so."""
+    """Return the value in one of our JSON files; raise a clear error if the file is damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

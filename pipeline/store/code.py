@@ -1,8 +1,8 @@
-"""The code of a stage as one value: a hash of the modules that it imports, directly or not, and of their tables.
+"""A hash of a stage's code: of the modules that it imports, directly or not, and of their data files.
 
-Snakemake sees a change of a shell command, not one of the package behind it. So this hash is a parameter of the rules:
-an edit of the sampler draws samples anew and trains nothing. Of the files that register paths and velocities it counts
-those that a run names, so that a new one concerns no run but its own. Nothing is imported to find out.
+Snakemake notices a changed shell command, but not a change in the package behind it. So this hash is a parameter of the
+rules: after an edit of the sampler, samples are drawn again but nothing is trained. Of the files that register paths
+and velocities, only those that a run names count, so a new file affects no other run. Nothing is imported for this.
 """
 
 import ast
@@ -18,12 +18,13 @@ from pydantic import BaseModel
 
 PACKAGE = Path(__file__).parents[1]
 
-# They carry settings and records around; what they carry is followed by the rules' parameters and outputs.
+# These modules only carry settings and records, which the rules track as parameters and outputs.
 PLUMBING = (
     "pipeline.config",
     "pipeline.stages.chosen",
     "pipeline.stages.declaration",
     "pipeline.stages.job",
+    "pipeline.stages.parameters",
     "pipeline.store.code",
     "pipeline.store.fingerprint",
     "pipeline.store.journal",
@@ -32,12 +33,17 @@ PLUMBING = (
     "pipeline.store.provenance",
     "pipeline.store.tensor_journal",
 )
-# Packages that import every module of their folder by themselves; what those register is chosen by name.
-REGISTRIES = ("pipeline.flow.paths", "pipeline.flow.velocities")
+# These packages import every module in their folder. Each kind of choice looks in one package only: a path may name a
+# scheduler that has the name of a velocity.
+REGISTRIES = {
+    "PathChoice": "pipeline.flow.paths",
+    "LossChoice": "pipeline.flow.velocities",
+    "VelocityChoice": "pipeline.flow.velocities",
+}
 
 
 def code_hash(*modules: str) -> str:
-    """Return a hash of what modules and all that they import do: comments and docstrings do not count."""
+    """Return a hash of modules and all that they import; comments and docstrings do not count."""
     code = hashlib.sha256()
     for file in files_of(*modules):
         status = file.stat()
@@ -47,13 +53,13 @@ def code_hash(*modules: str) -> str:
 
 @cache
 def _digest(file: Path, modified: int, size: int) -> bytes:
-    """Return a hash of what a file says at this state of it."""
+    """Return the hash of a file's content; `modified` and `size` only make the cache notice a change."""
     content = _without_words(file.read_text("utf-8")) if file.suffix == ".py" else file.read_bytes()
     return hashlib.sha256(content).digest()
 
 
 def files_of(*modules: str) -> list[Path]:
-    """Return the files of `modules` and of all they import from this package, and data that they name, sorted."""
+    """Return the files of `modules`, of all they import from this package, and of the data that they name, sorted."""
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
@@ -70,19 +76,20 @@ def _is_plumbing(module: str) -> bool:
 
 
 def modules_named(*choices: BaseModel | None) -> list[str]:
-    """Return the modules that register the paths and velocities which parts of a configuration name, at any depth.
+    """Return the modules that register the paths and velocities named anywhere in parts of a configuration.
 
-    With them come those that they name themselves: a path may be made of others.
+    Modules that those name in turn are included: a path may be made of others.
     """
-    names = {text for choice in choices if choice for text in _texts(choice.model_dump())}
     found: set[str] = set()
-    known = [entry for package in REGISTRIES for entry in _registered(package)]
-    while new := {module: file for module, file, registered in known if module not in found and names & registered}:
-        found |= new.keys()
-        names = names.union(*map(_constants, new.values()))
+    for choice in filter(None, choices):
+        names, known = set(_texts(choice.model_dump())), _registered(REGISTRIES[type(choice).__name__])
+        while new := {module: file for module, file, registered in known if module not in found and names & registered}:
+            found |= new.keys()
+            names = names.union(*map(_constants, new.values()))
     return sorted(found)
 
 
+@cache  # a plan asks for each of its jobs
 def constant_of(module: str, name: str, default: object) -> object:
     """Return the literal that a module assigns to `name`, without importing the module."""
     file = _file(module)
@@ -99,7 +106,7 @@ def _file(module: str) -> Path | None:
     return next((file for file in candidates if file.is_file()), None)
 
 
-@cache  # a workflow asks for each of its jobs
+@cache  # the workflow asks once per job
 def _data(file: Path) -> tuple[Path, ...]:
     """Return the JSON and YAML files in a module's folder, or below it, that the module names."""
     names = {text for text in _constants(file) if text.endswith((".json", ".yaml")) and "/" not in text}
@@ -126,7 +133,7 @@ def _imports_in(module: str, file: Path) -> Iterator[str]:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a syntax tree but those that are there for type checkers only."""
+    """Yield the nodes of a syntax tree, except those under `if TYPE_CHECKING`."""
     yield node
     for child in ast.iter_child_nodes(node):
         if not (isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING"):
@@ -147,7 +154,7 @@ def _registered(package: str) -> tuple[tuple[str, Path, frozenset[str]], ...]:
 
 @cache
 def _constants(file: Path) -> frozenset[str]:
-    """Return the texts that stand in a module."""
+    """Return the string constants in a module."""
     nodes = ast.walk(ast.parse(file.read_text("utf-8")))
     return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
@@ -161,7 +168,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without_words(text: str) -> bytes:
-    """Return a module without its comments, docstrings and empty lines; docstrings that share a line with code stay."""
+    """Return a module without comments, docstrings and empty lines; a docstring that shares a line with code stays."""
     written = text.split("\n")
     lines: list[str | None] = [*written]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

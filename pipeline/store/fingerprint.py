@@ -1,4 +1,4 @@
-"""Fingerprints of what unfinished work is made from: that of other settings, data or code is of no use."""
+"""Fingerprints of what unfinished work is made from: work with other settings, data or code cannot be resumed."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,5 +8,5 @@ from pipeline.store.provenance import known_hash, settings_hash
 
 
 def fingerprint(settings: Mapping[str, Any], inputs: Iterable[Path], code: str) -> str:
-    """Return a hash of settings, of the content of files, and of the hash of the code."""
+    """Return a hash of the settings, the content of the input files and the hash of the code."""
     return settings_hash({"settings": settings, "inputs": [known_hash(path) for path in inputs], "code": code})

@@ -1,7 +1,7 @@
-"""A journal of finished parts of some work, from which it goes on after an interruption.
+"""A journal of the finished parts of some work, so that it can resume after an interruption.
 
-One JSON value a line; the first line is the fingerprint of what the parts are made from. A part counts once its line is
-complete, so that a process may be killed at any moment.
+Each line is one JSON value; the first is the fingerprint of what the parts are made from. A part counts once its line
+is complete, so a process may be killed at any moment.
 """
 
 import json
@@ -16,23 +16,23 @@ Result = TypeVar("Result")
 
 
 class Journal:
-    """Finished values by their key, a position or a name, in a folder of their own."""
+    """Finished values by key (a position or a name), in a folder of their own."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
-        """Read what is there of the same fingerprint; anything else is thrown away."""
+        """Read an existing journal with the same fingerprint; discard one with another."""
         self.path, self.entries = folder / "finished.jsonl", dict[int | str, Any]()
         folder.mkdir(parents=True, exist_ok=True)
         good = self._read(fingerprint) if self.path.is_file() else 0
         if self.entries:
             note_resumption(str(self.path))
         if good:
-            os.truncate(self.path, good)  # or the next line would be written behind a torn one
+            os.truncate(self.path, good)  # or the next line would be appended to a torn one
         else:
             self.path.unlink(missing_ok=True)
             self._append({"fingerprint": fingerprint})
 
     def add(self, key: int | str, value: Any) -> None:
-        """Keep a value; when this returns it is on the disk."""
+        """Keep a value; it is on the disk when this returns."""
         self._append([key, value])
         self.entries[key] = value
 
@@ -50,13 +50,13 @@ class Journal:
             self.path.parent.rmdir()
 
     def _read(self, fingerprint: str) -> int:
-        """Read the complete lines, and return the length of this part of the file; 0 if it is of something else."""
+        """Read the complete lines and return their length in bytes; 0 if the fingerprint differs."""
         good = 0
         with self.path.open("rb") as stream:
             for number, line in enumerate(stream):
                 try:
                     value = json.loads(line) if line.endswith(b"\n") else None
-                except ValueError:  # a torn line: what follows it, if anything, is not to be trusted
+                except ValueError:  # a torn line: nothing after it can be trusted
                     value = None
                 if value is None or (number == 0 and value != {"fingerprint": fingerprint}):
                     return good
@@ -71,5 +71,5 @@ class Journal:
                 stream.write(json.dumps(value).encode() + b"\n")
                 stream.flush()
                 os.fsync(stream.fileno())
-        except OSError as error:  # such as a full disk; part of a line is passed over by the next one to read
+        except OSError as error:  # such as a full disk; the next reader skips a torn line
             raise OSError(error.errno, error.strerror, str(self.path)) from error

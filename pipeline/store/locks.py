@@ -17,10 +17,10 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 @contextmanager
 def exclusive(path: Path, purpose: str) -> Iterator[bool]:
-    """Hold the lock file ``path``; the value says whether the file system really has locks.
+    """Hold the lock file ``path``, and yield whether the file system really has locks.
 
-    The kernel frees the lock when its holder dies. Without locks we go on: every file is verified and replaced at once,
-    so that the worst case is work done twice.
+    The kernel frees the lock when its holder dies. Without locks we go on: every file is verified and replaced in one
+    step, so at worst work is done twice.
     """
     descriptor = _acquire(path, purpose)
     if descriptor is None:
@@ -29,7 +29,7 @@ def exclusive(path: Path, purpose: str) -> Iterator[bool]:
     try:
         yield True
     finally:
-        # The name goes while the lock is still held: whoever waits on the old file notices in _acquire and starts over.
+        # Unlink while the lock is still held: a process that waits on the old file notices in _acquire and starts over.
         path.unlink(missing_ok=True)
         os.close(descriptor)
 
@@ -66,15 +66,15 @@ def _is_current(descriptor: int, path: Path) -> bool:
 
 
 def claim(folder: Path, lock: Path) -> None:
-    """Keep other runs out of a folder for as long as this process lives, by the file `lock`; one at work is an error.
+    """Lock the file `lock` to keep other runs out of a folder while this process lives; raise if one is at work there.
 
-    Jobs read the configuration of their run from the folder. Snakemake's own lock lets runs through that make different
-    files, and its end frees the locks of all others. The kernel frees this one when its process ends, however it does.
-    Where a file system has no locks, nothing is kept out.
+    Jobs read the configuration of their run from the folder. Snakemake's own lock lets in runs that make different
+    files, and a run that ends frees the locks of all others. The kernel frees this lock when its process ends, however
+    it ends. On a file system without locks, nothing is kept out.
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)  # never closed, and not open in the jobs
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)  # never closed; jobs do not inherit it
     except PermissionError:
         raise KinoflowError(
             f"{lock}: belongs to another user, who has run the workflow in {folder}; get the right to write it, or use "
@@ -86,10 +86,10 @@ def claim(folder: Path, lock: Path) -> None:
 
 
 def check_unclaimed(folder: Path, lock: Path) -> None:
-    """Raise the same error if another run is at work in a folder; claim nothing."""
+    """Raise the error of `claim` if another run is at work in a folder; claim nothing."""
     try:
         descriptor = os.open(lock, os.O_RDWR)
-    except OSError:  # no run yet, or that of another user: `claim` says so
+    except OSError:  # no run yet, or another user's, which `claim` reports
         return
     try:
         if not _is_free(descriptor):
@@ -99,7 +99,7 @@ def check_unclaimed(folder: Path, lock: Path) -> None:
 
 
 def _is_free(descriptor: int) -> bool:
-    """Lock an open file unless another process has; a file system without locks has none."""
+    """Lock an open file, and return whether that worked; on a file system without locks it always does."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,7 +1,7 @@
-"""Files mapped into memory, which may be larger than it.
+"""Memory-mapped files, which may be larger than the memory.
 
-A private map counts as memory that may be needed, and Linux refuses one that is larger than the memory, which is how
-safetensors and numpy (`mode="c"`) map files. Here they are mapped without that reservation.
+Safetensors and numpy (`mode="c"`) map files privately. Linux reserves memory for a private map, and refuses one that is
+larger than the memory. Here files are mapped without that reservation.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)  # Python 3.13 has its name
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)  # named since Python 3.13
 _TYPES = {
     "BOOL": torch.bool,
     "U8": torch.uint8,
@@ -26,12 +26,12 @@ _TYPES = {
 
 
 def map_file(file: int, size: int) -> mmap.mmap:
-    """Map an open file copy-on-write: torch wants memory that could be written to, and the file must not change."""
+    """Map an open file copy-on-write: torch wants writable memory, and the file must not change."""
     return mmap.mmap(file, size, flags=mmap.MAP_PRIVATE | _NO_RESERVE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
 
 
 def mapped_tensors(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file: the header's length in 8 bytes, the header in JSON, the tensors."""
+    """Return the tensors of a safetensors file: 8 bytes with the header's length, a JSON header, then the tensors."""
     with path.open("rb") as stream:
         header_length = int.from_bytes(stream.read(8), "little")
         header = json.loads(stream.read(header_length))

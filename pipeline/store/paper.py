@@ -1,4 +1,4 @@
-"""The paper's own figures, to stand beside ours."""
+"""The paper's own numbers, to print beside ours."""
 
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ def paper_tables() -> list[str]:
 
 
 def rows_of_paper(table: str) -> list[Row]:
-    """Return the rows of one of the paper's tables; `ours` in a row names the run of ours that does the same."""
+    """Return the rows of one of the paper's tables; `ours` in a row names our matching run."""
     return _tables()[table]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class Place(StrEnum):
-    """A result's file, by the names of its experiment and of its run or reference."""
+    """The path of a result, with the names of its experiment and of its run or reference to fill in."""
 
     CONFIG = "config.yaml"
     JOBS = "jobs.json"
@@ -45,5 +45,5 @@ class Place(StrEnum):
     PATHS_FIGURE = "figures/{experiment}_path.png"
 
     def under(self, folder: Path, ending: str = "", **names: str) -> Path:
-        """Return the file of the experiment, run or reference that `names` say."""
+        """Return the file for the experiment, run or reference given by `names`."""
         return folder / (self.value.format(**names) + ending)

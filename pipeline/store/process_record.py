@@ -1,4 +1,4 @@
-"""What is known of this process: the command that it runs, the machine, and what it has used so far."""
+"""A record of this process: its command, its machine, and the time and memory used so far."""
 
 import platform
 import resource
@@ -11,27 +11,27 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_STARTED, _CLOCK = datetime.now(UTC), time.monotonic()  # when this was imported, which the command line does first
-_BYTES = 1 if sys.platform == "darwin" else 1024  # in a unit of ru_maxrss
+_STARTED, _CLOCK = datetime.now(UTC), time.monotonic()  # at import, which the command line does first
+_BYTES = 1 if sys.platform == "darwin" else 1024  # per unit of ru_maxrss
 _command: list[str] = []
 _taken_up: list[str] = []
 
 
 def set_command(arguments: Sequence[str]) -> None:
-    """Remember the arguments of the command line as those of the command that is run."""
+    """Remember the command line of this process, given its arguments."""
     _command[:] = ["python", "-m", "pipeline", *arguments]
 
 
 def note_resumption(work: str) -> None:
-    """Remember that this process goes on with what another one began: what it uses is not all that the work took."""
+    """Remember that this process resumes earlier work: its time and memory are not all that the work took."""
     _taken_up.append(work)
 
 
 def process_record() -> dict[str, Any]:
-    """Return the command, device, host, start, seconds and peak memory of this process until now.
+    """Return the command, device, host, start, seconds and peak memory of this process so far.
 
-    `peak_memory_mb` is that of the process or of the largest of its finished children, whichever is more. Of work that
-    was `resumed` only the last attempt counts.
+    `peak_memory_mb` is the peak of the process or of its largest finished child, whichever is more. If work was
+    `resumed`, only the last attempt counts.
     """
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     peak = max(resource.getrusage(kind).ru_maxrss for kind in kinds) * _BYTES
@@ -47,12 +47,12 @@ def process_record() -> dict[str, Any]:
 
 
 def device() -> str:
-    """Return the names of the CUDA devices that were computed on or, if none was, the model of the processor."""
-    torch: Any = sys.modules.get("torch")  # if nothing has imported it, nothing was computed with it
+    """Return the names of the CUDA devices that were used or, if none was, the model of the processor."""
+    torch: Any = sys.modules.get("torch")  # if nothing imported it, nothing was computed with it
     if torch is None or not torch.cuda.is_initialized():
         return processor()
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        used = list(range(min(torch.distributed.get_world_size(), torch.cuda.device_count())))  # one a process
+        used = list(range(min(torch.distributed.get_world_size(), torch.cuda.device_count())))  # one per process
     else:
         used = [number for number in range(torch.cuda.device_count()) if torch.cuda.max_memory_allocated(number)]
     return ", ".join(torch.cuda.get_device_name(number) for number in used) or processor()

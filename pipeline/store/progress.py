@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, now and then a line in a log file; with the rate and the time left."""
+"""Progress of long work, with the rate and the time left: a bar on a terminal, a line now and then in a log file."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ LINE_EVERY = 10.0  # seconds between two lines of a log file
 
 
 class Progress:
-    """Counts steps out of a total; a context manager. One of several processes shows it."""
+    """A context manager that counts steps out of a total. Of several processes, one has `shown` set."""
 
     def __init__(self, label: str, total: int, done: int = 0, unit: str = "step", shown: bool = True) -> None:
         self._visible, self._label, self._total, self._done, self._unit = shown, label, total, done, unit
@@ -23,7 +23,7 @@ class Progress:
         return self
 
     def advance(self, done: int, note: str = "") -> None:
-        """Say that `done` steps are done in all."""
+        """Report that `done` steps are done in total."""
         steps, self._done = done - self._done, done
         if self._bar is not None:
             self._bar.set_postfix_str(note, refresh=False)

@@ -1,4 +1,4 @@
-"""Provenance: beside every artefact a JSON file that says what made it from what."""
+"""Provenance: a JSON file beside every artefact says how it was made, and from what."""
 
 import hashlib
 import importlib.metadata
@@ -24,14 +24,14 @@ USED = ("command", "device", "host", "started", "wall_seconds", "peak_memory_mb"
 
 
 def sidecar_of(artefact: Path) -> Path:
-    """Return where the provenance of an artefact lies."""
+    """Return the path of an artefact's provenance."""
     return artefact.with_name(f"{artefact.name}.provenance.json")
 
 
 def write_provenance(artefacts: Iterable[Path], settings: Mapping[str, Any], seed: int, inputs: Iterable[Path]) -> None:
-    """Write beside each artefact its checksum, the settings, seed and inputs it was made from, and by which code.
+    """Write beside each artefact its checksum, and the settings, seed, inputs and code that it was made with.
 
-    Beside that: the command to repeat it, the machine, and what the process has used of it until now.
+    The record also has the command to repeat it, the machine, and the time and memory used so far.
     """
     record = {
         "settings_sha256": settings_hash(settings),
@@ -48,7 +48,7 @@ def write_provenance(artefacts: Iterable[Path], settings: Mapping[str, Any], see
 
 
 def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
-    """Write beside an artefact what the shards that it was put together from have in common, and what each has used.
+    """Write beside an artefact what its shards have in common, and the time and memory that each used.
 
     Its inputs are those of all shards, its seconds their sum, its memory that of the largest.
     """
@@ -84,12 +84,12 @@ def settings_hash(settings: Mapping[str, Any]) -> str:
 
 
 def identity_of(artefact: Path) -> dict[str, Any]:
-    """Return the name and checksum of a file, and by what a later one of the same name is told from it."""
+    """Return the name and checksum of a file, and the size and time that tell it from a later one of that name."""
     return {"artefact": artefact.name, "sha256": file_hash(artefact), "modified": _modified(artefact)}
 
 
 def known_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, from its provenance if that is of this very file: hashing may take many minutes."""
+    """Return the SHA-256 of a file, from its provenance if that is up to date: hashing may take many minutes."""
     if sidecar_of(path).is_file():
         record = read_record(path)
         if (record.get("artefact"), record.get("modified")) == (path.name, _modified(path)):
@@ -104,7 +104,7 @@ def _modified(path: Path) -> list[int]:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file; of a folder, that of the names and sizes of all files in it."""
+    """Return the SHA-256 of a file or, for a folder, that of the names and sizes of all files in it."""
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.is_file())
         return settings_hash({str(file.relative_to(path)): file.stat().st_size for file in found})
@@ -114,7 +114,7 @@ def file_hash(path: Path) -> str:
 
 @cache
 def code_version() -> str:
-    """Return the version of the package and, in a Git repository, what `git describe` says of it."""
+    """Return the version of the package and, in a Git repository, the output of `git describe`."""
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
     try:
         described = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,7 +1,8 @@
-"""A journal of tensors: what is finished of some work, and too large for the lines of :mod:`pipeline.store.journal`.
+"""A journal of finished tensors, which are too large for the lines of :mod:`pipeline.store.journal`.
 
-A safetensors file a name, with the fingerprint of what its tensors are made from and their checksum. A file counts once
-it has its name, so that a process may be killed at any moment; one that a crash of the machine has damaged is as none.
+Each name has one safetensors file, with the tensors' checksum and the fingerprint of what they are made from. A file
+counts once it has its final name, so a process may be killed at any moment. A file that a machine crash has damaged is
+ignored.
 """
 
 import hashlib
@@ -17,14 +18,14 @@ from pipeline.store.process_record import note_resumption
 from pipeline.store.tensors import read_tensors, write_tensors
 
 KIND = "finished work"
-_PREFIX = "kept-"  # only files of this name are ever removed: there may be others in the folder
+_PREFIX = "kept-"  # only files with this prefix are ever removed: there may be others in the folder
 
 
 class TensorJournal:
-    """Finished tensors by a name that can be that of a file, in a folder that may have other journals in it."""
+    """Finished tensors by name, in a folder that may hold other journals; names must be valid in file names."""
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
-        """Throw away what is there of another fingerprint, and what a kill has left half-written."""
+        """Delete tensors with another fingerprint, and files that a killed process left half-written."""
         self._folder, self._fingerprint = folder, fingerprint
         for torn in folder.glob(f".{_PREFIX}*.tmp"):
             torn.unlink()
@@ -35,12 +36,12 @@ class TensorJournal:
                 path.unlink()
 
     def keep(self, name: str, tensors: dict[str, Tensor]) -> None:
-        """Keep tensors, in the place of those of the same name; when this returns they are on the disk."""
+        """Keep tensors, replacing those of the same name; they are on the disk when this returns."""
         description = {"fingerprint": self._fingerprint, "sha256": _checksum(tensors)}
         write_tensors(self._path(name), KIND, tensors, description)
 
     def kept(self, name: str) -> dict[str, Tensor] | None:
-        """Return the tensors that were kept under a name, to the last bit; None if there are none, or no longer."""
+        """Return the tensors kept under a name, bit for bit; None if there are none, or they are damaged."""
         path = self._path(name)
         if not path.is_file():
             return None
@@ -52,7 +53,7 @@ class TensorJournal:
         if description.get("sha256") != _checksum(tensors):
             print(f"passed over: {path}: is damaged", file=sys.stderr, flush=True)
             return None
-        return {key: tensor.clone() for key, tensor in tensors.items()}  # they are mapped, and the file may be replaced
+        return {key: tensor.clone() for key, tensor in tensors.items()}  # mapped, and the file may be replaced
 
     def once(self, name: str, compute: Callable[[], Tensor]) -> Tensor:
         """Return the tensor that was kept under a name, or compute and keep it."""
@@ -83,7 +84,7 @@ class TensorJournal:
 
 
 def _checksum(tensors: dict[str, Tensor]) -> str:
-    """Return the SHA-256 of tensors with their names, types and shapes; safetensors has none."""
+    """Return the SHA-256 of tensors with their names, types and shapes; safetensors has no checksum."""
     content = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
         content.update(f"{name} {tensor.dtype} {list(tensor.shape)} ".encode())

@@ -21,9 +21,9 @@ def write_tensors(path: Path, kind: str, tensors: dict[str, Tensor], description
 
 
 def write_network(path: Path, kind: str, network: nn.Module, description: Mapping[str, Any]) -> None:
-    """Write the weights of a network and their description; those that two layers share are written once.
+    """Write the weights of a network and their description; weights that layers share are written once.
 
-    `safetensors.torch.load_model` reads them; `save_model` would name the shared ones in further entries of metadata.
+    `safetensors.torch.load_model` reads them. Its `save_model` would list shared weights in further metadata entries.
     """
     own = {name for name, _ in (*network.named_parameters(), *network.named_buffers())}
     weights = {name: tensor for name, tensor in network.state_dict().items() if name in own}
@@ -31,7 +31,7 @@ def write_network(path: Path, kind: str, network: nn.Module, description: Mappin
 
 
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors of a file, mapped, and its description; it must hold what `kind` says."""
+    """Return the mapped tensors of a file, and its description; the file must be of the given `kind`."""
     description = read_description(path, kind)
     try:
         return mapped_tensors(path), description

@@ -40,12 +40,12 @@ class TokenizerChoice(Strict):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names in the catalogue of the files that it is made from."""
+        """The catalogue names of the files that it is made from."""
         return GPT2_FILES if self.name == "gpt2" else ()
 
 
 def build_tokenizer(choice: TokenizerChoice, cache: Path, texts: Iterator[str]) -> Tokenizer:
-    """Return the tokenizer; `texts` are those of the training documents, and only read by what learns from them."""
+    """Return the tokenizer; `texts` are the training documents, which only a learnt tokenizer reads."""
     if choice.name == "gpt2":
         return gpt2(cache)
     if choice.name == "bytes":
@@ -64,7 +64,7 @@ def gpt2(cache: Path) -> Tokenizer:
         tokenizer = Tokenizer(_byte_level(vocabulary, merges), str(vocabulary_file))
     except KinoflowError:
         raise
-    except Exception as error:  # of the library, which raises nothing more special
+    except Exception as error:  # the library raises nothing more specific
         raise KinoflowError(f"{vocabulary_file}, {merges_file}: cannot be read ({error}); fetch them again") from error
     if tokenizer.size != GPT2_SIZE:
         raise KinoflowError(f"{vocabulary_file}: has {tokenizer.size} tokens, not {GPT2_SIZE}; fetch it again")
@@ -72,12 +72,12 @@ def gpt2(cache: Path) -> Tokenizer:
 
 
 def single_bytes() -> Tokenizer:
-    """Return the tokenizer whose tokens are the 256 bytes by their values, and the end token."""
+    """Return the tokenizer whose tokens are the 256 bytes, numbered by value, and the end token."""
     return Tokenizer(_byte_level(_numbered([*byte_characters(), END]), []))
 
 
 def learnt(texts: Iterable[str], size: int) -> Tokenizer:
-    """Return a tokenizer of `size` tokens: the bytes, the pairs that occur most often in the texts, the end token."""
+    """Return a tokenizer of `size` tokens: the bytes, the most frequent pairs in the texts, and the end token."""
     pairs = _byte_level({}, [])
     trainer = trainers.BpeTrainer(
         vocab_size=size - 1,
@@ -101,7 +101,7 @@ def _numbered(tokens: list[str]) -> dict[str, int]:
 
 
 def _byte_level(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> tokenizers.Tokenizer:
-    # The end token is an ordinary entry that no merge leads to: a text that spells it out does not become it.
+    # No merge leads to the end token, so a text that spells it out does not become it.
     model = models.BPE(vocab=vocabulary, merges=merges) if vocabulary else models.BPE()
     implementation = tokenizers.Tokenizer(model)
     implementation.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)

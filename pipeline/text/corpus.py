@@ -1,4 +1,4 @@
-"""A corpus that was chosen."""
+"""The chosen corpus."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,17 +22,17 @@ class Corpus(Chosen[CorpusPlugin]):
 
     @classmethod
     def of(cls, choice: CorpusChoice) -> Self:
-        """Return the corpus that was chosen; a wrong name or option is a ValueError."""
+        """Return the chosen corpus; raise a ValueError for a wrong name or option."""
         return cls(**vars(CORPORA.chosen(choice)))
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The splits that it really has; `all`: one stream."""
+        """The splits that it really has; `all` is one stream."""
         return self.plugin.splits(self.options)
 
     @property
     def hub_names(self) -> list[str]:
-        """The repository of the Hugging Face Hub that it is read from, unless that is a directory."""
+        """The repository on the Hugging Face Hub that it is read from, unless it is read from a directory."""
         name = hub_name(self.options) if isinstance(self.options, HubOptions) else None
         return super().hub_names if name is None else [name]
 
@@ -41,7 +41,7 @@ class Corpus(Chosen[CorpusPlugin]):
         return self.plugin.documents(self.options, cache, split)
 
     def described(self) -> dict[str, Any]:
-        """Return what a record says of it: its name, whether it was detokenised, and the revision that was read."""
+        """Return its part of a record: its name, whether it was detokenised, and the revision that was read."""
         found = self.plugin.revision(self.options)
         described = {"corpus": self.name, "detokenised": self.plugin.DETOKENISED}
         return described | ({} if found is None else {"revision": found})

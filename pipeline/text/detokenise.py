@@ -1,7 +1,7 @@
-"""Text as people write it, from lines of words with spaces between them, as corpora for language models come.
+"""Text as people write it, from lines of words with spaces between them, the usual form of corpora.
 
-Nothing but spaces and the corpora's own signs changes. All rules work within a line, so that a text may be cut at the
-ends of lines before or after.
+Only spaces and the corpora's own signs change. All rules work within a line, so a text may be cut at line ends before
+or after.
 """
 
 import re
@@ -70,7 +70,7 @@ def ptb(line: str) -> str:
 
 
 def lambada(text: str) -> str:
-    """Return a passage of LAMBADA, of which only the quotation marks differ from one to the other."""
+    """Return a passage of LAMBADA with plain quotation marks; passages differ only in these."""
     return _apply(_LAMBADA, text.strip())
 
 

@@ -1,4 +1,4 @@
-"""A document of a corpus, and the error of a corpus that cannot be read."""
+"""A document of a corpus, and the error for a corpus that cannot be read."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,14 @@ from pipeline.errors import KinoflowError
 
 
 class CorpusError(KinoflowError):
-    """A corpus that cannot be read: which file or repository, what is wrong with it, and how to mend it."""
+    """A corpus that cannot be read: which file or repository, what is wrong with it, and how to fix it."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text as people would write it, and its number of `words` where the corpus says what a word is.
+    """A text as people would write it, and its number of `words` if the corpus says what a word is.
 
-    The words are those of perplexities per word: the tokens of the corpus as it is distributed, and one for each end of
-    a line.
+    Perplexities per word count these: the tokens of the corpus as it is distributed, and one for each line end.
     """
 
     text: str
@@ -22,5 +21,5 @@ class Document:
 
 
 def unknown_split(corpus: str, split: str, splits: tuple[str, ...]) -> CorpusError:
-    """Return the error of asking a corpus for a split that it does not have."""
+    """Return the error for a split that a corpus does not have."""
     return CorpusError(f"corpus {corpus!r}: has no split {split!r}, only {', '.join(splits)}; ask for one of these")

@@ -1,4 +1,4 @@
-"""Samples of text to read: a text file with all of them, and one line of JSON for each for other programs."""
+"""Samples of text: one text file to read, and one line of JSON per sample for other programs."""
 
 import json
 from collections.abc import Sequence

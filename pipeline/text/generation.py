@@ -34,9 +34,9 @@ def generate_text(
     gpus: int,
     output: Path,
 ) -> None:
-    """Draw `count` texts with what is given (`prefix`, `middle`, `suffix`) in its place, and write them to a folder.
+    """Draw `count` texts around the given parts (`prefix`, `middle`, `suffix`), and write them to a folder.
 
-    On a path whose network was trained at one level of noise for all tokens, what is given is seen at that level.
+    If the network was trained with one level of noise for all tokens, it sees the given parts at that level.
     """
     if count < 1:
         raise KinoflowError(f"--count {count}: give 1 or more")
@@ -60,7 +60,7 @@ def generate_text(
 
 
 def template(tokenizer: Tokenizer, length: int, mask: int, given: dict[str, str]) -> tuple[Tensor, Tensor]:
-    """Return the tokens [D] that are given, masks elsewhere, and where they are, bool[D]; a middle is in the middle."""
+    """Return the given tokens [D], with masks elsewhere, and where they are, bool[D]; `middle` is centred."""
     tokens, fixed = torch.full((length,), mask), torch.zeros(length, dtype=torch.bool)
     for part, text in given.items():
         if not text.isprintable() and any(0xD800 <= ord(character) < 0xE000 for character in text):

@@ -11,7 +11,7 @@ from pipeline.config import Strict
 from pipeline.text.document import CorpusError
 from pipeline.text.reading import text_in
 
-_TIMEOUT = 30.0  # seconds for the question which commit is the newest
+_TIMEOUT = 30.0  # seconds to ask for the newest commit
 
 
 class HubOptions(Strict):
@@ -34,13 +34,13 @@ def hub_name(options: HubOptions) -> str | None:
 
 
 def inputs_of(options: HubOptions) -> list[Path]:
-    """Return the files of a directory that holds a copy; of the Hub, none."""
+    """Return the files of a directory that holds a copy; none for the Hub."""
     directory = _directory(options.repository)
     return [] if directory is None else sorted(file for file in directory.rglob("*") if file.is_file())
 
 
 def rows(options: HubOptions, part: str | None, split: str, column: str = "text") -> Iterator[str]:
-    """Yield the texts of one split of a `part` (what the Hub calls a configuration), never holding all of them."""
+    """Yield the texts of one split of a `part` (what the Hub calls a configuration), without holding all of them."""
     import datasets  # type: ignore[import-untyped]
 
     directory = _directory(options.repository)
@@ -57,7 +57,7 @@ def rows(options: HubOptions, part: str | None, split: str, column: str = "text"
             yield text_in(row, column, f"{where}: row {number}")
     except CorpusError:
         raise
-    except Exception as error:  # of the network, of file formats, of the library: too many kinds to list
+    except Exception as error:  # from the network, file formats or the library: too many kinds to list
         raise _unreadable(where, error) from error
 
 

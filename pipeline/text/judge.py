@@ -1,4 +1,4 @@
-"""The language model that judges the texts of an experiment: which one was chosen, and whether it can be had."""
+"""The language model that was chosen to judge the texts of an experiment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.config import NestedChoice
 from pipeline.config.contracts import JudgePlugin
 from pipeline.config.plugins import JUDGES, Chosen
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
 
     from pipeline.text.judges.likelihood import Judge
@@ -29,7 +29,7 @@ class ChosenJudge(Chosen[JudgePlugin]):
 
     @classmethod
     def of(cls, choice: JudgeChoice) -> Self:
-        """Return the judge that was chosen; a wrong name or option is a ValueError."""
+        """Return the chosen judge; raise a ValueError for a wrong name or option."""
         return cls(**vars(JUDGES.chosen(choice)))
 
     @property
@@ -39,10 +39,10 @@ class ChosenJudge(Chosen[JudgePlugin]):
 
     @property
     def run(self) -> str | None:
-        """The run of the experiment whose network it is, if it is one."""
+        """The run of the experiment whose network judges, if it is one."""
         return self.plugin.run_of(self.options)
 
     def load(self, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:
-        """Return the judge at work; an error with the ways to have one if it is not there."""
+        """Return the judge, ready to use; if it is missing, raise an error that says how to get one."""
         judge: Judge = self.plugin.load(self.options, cache=cache, weights=weights, data=data, device=device)
         return judge

@@ -1,7 +1,7 @@
-"""Documents packed into blocks of one length: their tokens in a row, an end token after each, cut every `length`.
+"""Documents packed into blocks: their tokens are joined, with an end token after each, and cut every `length` tokens.
 
-Tokens go to a file that is then mapped into memory: they may be more than the memory holds. It has no name, so that
-nothing is left behind, unless there is a journal by which packing can go on after it was stopped.
+Tokens go to a file that is then mapped into memory, as they may not fit into it. The file has no name, so nothing is
+left behind. With a journal, files have names and packing can resume after an interruption.
 """
 
 import json
@@ -25,7 +25,7 @@ from pipeline.store.progress import LINE_EVERY
 from pipeline.text.document import CorpusError, Document
 from pipeline.text.tokenizer import PIECE, Tokenizer
 
-TOGETHER = 20_000  # documents after which all that wait are packed
+TOGETHER = 20_000  # documents after which all waiting ones are packed
 
 
 class Packer:
@@ -35,7 +35,7 @@ class Packer:
         self, name: str, tokenizer: Tokenizer, length: int, limit: int | None, folder: Path, file: Path | None = None
     ) -> None:
         self.name, self._tokenizer, self._length, self._limit = name, tokenizer, length, limit
-        # Closed once it is mapped. One that is there already is gone on with by `restore`.
+        # Closed once it is mapped. `restore` continues a file that already exists.
         self._file: IO[bytes] = file.open("a+b") if file else tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._written = 0
         self._counts = dict.fromkeys(("documents", "characters", "bytes", "words", "tokens"), 0)
@@ -43,17 +43,17 @@ class Packer:
 
     @property
     def room(self) -> int | None:
-        """How many tokens are missing to the blocks that were asked for; None if all are wanted."""
+        """How many more tokens the wanted blocks need; None if all blocks are wanted."""
         return None if self._limit is None else self._limit * self._length - self._written
 
     @property
     def full(self) -> bool:
-        """Whether there are as many blocks as were asked for."""
+        """Whether there are as many blocks as wanted."""
         return self.room == 0
 
     @property
     def tokens(self) -> int:
-        """The number of tokens that were added, without end tokens."""
+        """The number of tokens added, without end tokens."""
         return self._counts["tokens"]
 
     def add(self, documents: list[Document]) -> None:
@@ -68,7 +68,7 @@ class Packer:
             self._write(np.append(tokens, np.array([self._tokenizer.end], tokens.dtype)))
 
     def blocks(self) -> Tensor:
-        """Return the blocks [N, length], mapped from the file; none is an error."""
+        """Return the blocks [N, length], mapped from the file; raise if there are none."""
         count = self._written // self._length
         if not count:
             read = f"{self._counts['documents']} documents with {self.tokens} tokens"
@@ -76,18 +76,18 @@ class Packer:
             raise CorpusError(f"{self.name}: {read} do not fill one block of length = {self._length}; {fix}")
         with self._file:
             self._file.flush()
-            # Not copy-on-write, which Linux refuses for more than the memory; torch wants one that could be written to.
+            # Not copy-on-write, which Linux refuses for files larger than the memory; torch wants a writable map.
             mapped = np.memmap(self._file, self._tokenizer.dtype, mode="r+", shape=(count, self._length))
         return torch.from_numpy(mapped)
 
     def state(self) -> dict[str, Any]:
-        """Return what `restore` needs, once all that was added is on the disk."""
+        """Write all that was added to the disk, and return what `restore` needs."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return {"written": self._written, "counts": self._counts, "has_words": self._has_words}
 
     def restore(self, state: dict[str, Any] | None) -> None:
-        """Go on from a state, whatever was written after it; None: from the beginning."""
+        """Go back to a state and drop what was written after it; None: to the beginning."""
         state = state or {"written": 0, "counts": dict.fromkeys(self._counts, 0), "has_words": True}
         self._written, self._counts, self._has_words = state["written"], dict(state["counts"]), state["has_words"]
         self._file.truncate(self._bytes_of(state))
@@ -100,7 +100,7 @@ class Packer:
         return int(state["written"]) * int(np.dtype(self._tokenizer.dtype).itemsize)
 
     def record(self) -> dict[str, Any]:
-        """Return what was read, and what became of it, as JSON."""
+        """Return what was read and packed, in numbers, as JSON."""
         blocks, separators = self._written // self._length, self._counts["documents"]
         return self._counts | {
             "words": self._counts["words"] if self._has_words else None,
@@ -116,18 +116,18 @@ class Packer:
 
 
 class PackingJournal:
-    """A folder of files of tokens, and how many documents went into them."""
+    """A folder of token files, and the number of documents that went into them."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._state = folder, folder / "state.json"
 
     def file(self, name: str) -> Path:
-        """Return where the tokens of a set are written."""
+        """Return the file for the tokens of a set."""
         return self._folder / f"{name}.tokens"
 
     def resume(self, packers: list[Packer]) -> int:
-        """Bring the packers to the last state and return how many documents it was; 0: from the beginning."""
+        """Bring the packers to the last saved state, and return its number of documents; 0: from the beginning."""
         state = json.loads(self._state.read_text(encoding="utf-8")) if self._state.is_file() else None
         if state and not all(packer.has(state["sets"][packer.name]) for packer in packers):
             state = None
@@ -139,11 +139,11 @@ class PackingJournal:
         return int(state["documents"]) if state else 0
 
     def save(self, documents: int, packers: list[Packer]) -> None:
-        """Write down that so many documents are packed."""
+        """Save the state after so many documents."""
         write_json(self._state, {"documents": documents, "sets": {packer.name: packer.state() for packer in packers}})
 
     def remove(self) -> None:
-        """Remove the folder; files that are mapped stay as long as they are."""
+        """Remove the folder; mapped files stay readable."""
         shutil.rmtree(self._folder)
 
 
@@ -154,16 +154,16 @@ def pack(
     stop: bool,
     journal: PackingJournal | None = None,
 ) -> None:
-    """Give each document to its packer, in batches; with `stop`, no more are read once all packers are full.
+    """Give each document to its packer, in batches; with `stop`, stop reading once all packers are full.
 
-    With a journal, what it says was packed is passed over, and it is told now and then how far packing is.
+    With a journal, skip the documents that it says are packed, and save the state now and then.
     """
     batches = {packer.name: _Batch(packer) for packer in packers}
     reading = _Reading(packers)
     start = journal.resume(packers) if journal else 0
     for number, (packer, document) in enumerate(islice(documents, start, None), start + 1):
         flushed = not (stop and packer.full) and batches[packer.name].add(document, hurry=stop)
-        if number % TOGETHER == 0:  # at fixed places, so that where it was stopped makes no difference
+        if number % TOGETHER == 0:  # at fixed places, so that an interruption makes no difference
             for batch in batches.values():
                 batch.flush()
             if journal:
@@ -186,24 +186,24 @@ class _Batch:
         self._characters = 0
 
     def add(self, document: Document, *, hurry: bool) -> bool:
-        """Add a document; return whether that made the batch large enough to be passed on, or, in a hurry, to try."""
+        """Add a document; return whether the batch was passed on. In a `hurry`, what may fill the packer is enough."""
         self._documents.append(document)
         self._characters += len(document.text)
         room = self._packer.room
-        enough = PIECE if room is None or not hurry else min(PIECE, 4 * room)  # a token is some four characters
+        enough = PIECE if room is None or not hurry else min(PIECE, 4 * room)  # a token has about four characters
         if self._characters < enough:
             return False
         self.flush()
         return True
 
     def flush(self) -> None:
-        """Pass the documents on."""
+        """Pass the documents on to the packer."""
         self._packer.add(self._documents)
         self._documents, self._characters = [], 0
 
 
 class _Reading:
-    """Lines that say how far reading is; a stream's length is not known, so there is no share of it."""
+    """Lines about the progress of reading; a stream's length is not known, so they show no percentage."""
 
     def __init__(self, packers: list[Packer]) -> None:
         self._packers = packers

@@ -1,4 +1,4 @@
-"""Texts from files: UTF-8, checked, with errors that say where a file is not what it should be."""
+"""Texts from files: checked UTF-8, with errors that say where a file is wrong."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def decoded(content: bytes, where: str) -> str:
 
 
 def files_below(path: Path) -> list[Path]:
-    """Return the file, or all files of text in a folder and below it, sorted."""
+    """Return the file, or all text files below a folder, sorted."""
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
         if not found:
@@ -39,7 +39,7 @@ def files_below(path: Path) -> list[Path]:
 
 
 def texts_of(file: Path, column: str, separator: str | None = None) -> Iterator[str]:
-    """Yield the texts of one file: a .txt file is one, or several with a `separator`; others have one in each row."""
+    """Yield the texts of one file: a .txt file is one, or several with a `separator`; others have one per row."""
     if file.suffix == ".txt":
         text = whole_text(file)
         yield from [text] if separator is None else (part for part in text.split(separator) if part.strip())
@@ -58,7 +58,7 @@ def whole_text(file: Path) -> str:
 
 
 def json_lines(file: Path) -> Iterator[tuple[Any, str]]:
-    """Yield the rows of a file with one JSON value a line, and where they are."""
+    """Yield the rows of a file with one JSON value per line, and where each row is."""
     empty = True
     try:
         with file.open("rb") as stream:
@@ -75,7 +75,7 @@ def json_lines(file: Path) -> Iterator[tuple[Any, str]]:
 def _json(line: str, where: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError as error:  # not only what JSON has a name for: a number of too many digits, too
+    except ValueError as error:  # not only a JSONDecodeError: a number with too many digits raises another
         raise CorpusError(f"{where}: is not JSON ({error}); give one object a line") from error
 
 
@@ -88,7 +88,7 @@ def text_in(row: Any, column: str, where: str) -> str:
         raise CorpusError(f"{where}: column {column!r} is {row[column]!r}, not text; set `column` to one of text")
     try:
         row[column].encode("utf-8")
-    except UnicodeEncodeError as error:  # JSON can spell half a character, which no text can hold
+    except UnicodeEncodeError as error:  # JSON can escape half a surrogate pair, which UTF-8 cannot encode
         half = f"{row[column][error.start]!r} at character {error.start}"
         raise CorpusError(f"{where}: column {column!r} has half a character, {half}; remove it") from error
     return row[column].replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""A byte-level tokenizer: from text to tokens and back; every text can be written, and every token can be shown."""
+"""A byte-level tokenizer, from text to tokens and back: it can encode every text and show every token."""
 
 import json
 import re
@@ -16,14 +16,14 @@ from pipeline.tokens.token_data import TokenData
 
 END = "<|endoftext|>"
 MASK = "█"  # how tokens that are never data are shown
-PIECE = 2**18  # characters that are encoded together; the library takes some hundred bytes for each
+PIECE = 2**18  # characters that are encoded together; the library needs about a hundred bytes for each
 
-# A word never goes on from visible text into a space, so that cutting there changes no token.
+# A word never continues from visible text into a space, so cutting there changes no token.
 _PLACE_TO_CUT = re.compile(r"(?<=\S)(?=\s)")
 
 
 class Tokenizer:
-    """Byte-pair encoding with `size` tokens; `end`, which stands after each document, is one of them."""
+    """Byte-pair encoding with `size` tokens; one of them is `end`, which follows each document."""
 
     def __init__(self, implementation: tokenizers.Tokenizer, name: str = "tokenizer") -> None:
         end = implementation.token_to_id(END)
@@ -32,7 +32,7 @@ class Tokenizer:
         self._implementation = implementation
         self.end: int = end
         self.size: int = implementation.get_vocab_size()
-        # Anything the vocabulary lacks would be lost without a word, and the likelihood be that of another text.
+        # A byte without a token would be dropped silently, and the likelihood would be that of another text.
         lacking = [character for character in byte_characters() if implementation.token_to_id(character) is None]
         if lacking or set(implementation.get_vocab().values()) != set(range(self.size)):
             what = f"{len(lacking)} of the 256 bytes have no token" if lacking else "token numbers have gaps"
@@ -43,7 +43,7 @@ class Tokenizer:
         """Return the tokenizer that `json` describes."""
         try:
             return cls(tokenizers.Tokenizer.from_str(text))
-        except Exception as error:  # the library raises nothing more special
+        except Exception as error:  # the library raises nothing more specific
             if isinstance(error, KinoflowError):
                 raise
             raise KinoflowError(
@@ -68,7 +68,7 @@ class Tokenizer:
         return [np.concatenate(parts) if parts else np.zeros(0, self.dtype) for parts in joined]
 
     def decode(self, tokens: Tensor) -> list[str]:
-        """Return the text of each row of tokens [N, D]; what is not UTF-8 is shown as U+FFFD, a mask as a block."""
+        """Return the text of each row of tokens [N, D]; invalid UTF-8 is shown as U+FFFD, a mask as a block."""
         mask = MASK.encode()
         rows = tokens.long().tolist()
         in_bytes = (b"".join(self._bytes[t] if 0 <= t < self.size else mask for t in row) for row in rows)
@@ -102,14 +102,14 @@ def tokenizer_of(data: TokenData) -> Tokenizer:
 
 
 def byte_characters() -> list[str]:
-    """Return the character that stands for each byte in a vocabulary: itself if it is visible, else one from 256 on."""
+    """Return the character for each byte in a vocabulary: its own if it is visible, otherwise one from 256 on."""
     visible = {*range(33, 127), *range(161, 173), *range(174, 256)}
     others = iter(range(256, 512))
     return [chr(byte) if byte in visible else chr(next(others)) for byte in range(256)]
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield parts of about `PIECE` characters at most, whose tokens are those of the whole text."""
+    """Yield parts of about `PIECE` characters; their tokens are those of the whole text."""
     start = 0
     while len(text) - start > PIECE:
         cut = _PLACE_TO_CUT.search(text, start + PIECE)

@@ -1,4 +1,4 @@
-"""WikiText: lines of words, of which some are headings; an article goes from one title to the next."""
+"""WikiText: lines of words, some of them headings; an article goes from one title to the next."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,14 +11,14 @@ _TITLE = re.compile(r"= (?!= ).*(?<! =) =")
 
 
 def articles(lines: Iterable[str]) -> Iterator[Document]:
-    """Yield the articles, each from the empty line before its title on, so that no token changes by the cut."""
+    """Yield the articles, each from the empty line before its title on, so that the cut changes no token."""
     article: list[str] = []
     before, current = "", None
     for after in chain((line.strip() for line in lines), [None]):
         if current is not None:
             starts = _TITLE.fullmatch(current) and not before and not after
             if starts and any(article):
-                # A newline alone after another stays a token of its own; two at the end of a text would become one.
+                # A newline after another stays a token of its own, but two at the end of a text would become one.
                 opening = article.pop() if not article[-1] else None
                 yield _document(article)
                 article = [] if opening is None else [opening]

@@ -1,7 +1,7 @@
 """Prepared data: token arrays of one length in named splits, and their vocabulary, in one safetensors file.
 
 The file is memory-mapped: a split may be larger than the memory, as long as nobody asks for all of it at once. All
-tokens are looked at once, before the file is written; it says how often each occurs.
+tokens are checked once, before the file is written. The file says how often each token occurs.
 """
 
 from collections.abc import Iterator
@@ -20,18 +20,18 @@ from pipeline.store.tensors import read_tensors, write_tensors
 SPLITS = ("train", "validation", "test")
 _KIND_OF, _DISTANCES, _EMBEDDINGS, _COUNTS = "kind_of", "distances", "embeddings", "counts"
 _EVALUATION, _LABELS = "evaluation/", "labels/"
-_AT_ONCE = 2**24  # tokens that are looked at together
+_AT_ONCE = 2**24  # tokens that are read together
 
 
 @dataclass(frozen=True)
 class TokenData:
     """Tokens [N, D] for each of the splits, their vocabulary, and the data set's name and options.
 
-    A data set may know how far apart its tokens are, which metric paths go by: `distances` [K, K], or `embeddings`
-    [K, E] if there are many. One of text has the `tokenizer` (JSON of the `tokenizers` library), further sets for
-    `evaluation` by name, and a `record` of what was read: documents, words, tokens. One of images has a `grid` of rows,
-    columns and channels that its positions are in, in this order, and for each split the classes [N] of its sequences
-    as `labels`, of which there are `classes`. Data from a file come with their `known_counts`, and have been checked.
+    A data set may say how far apart its tokens are, for metric paths: by `distances` [K, K], or by `embeddings` [K, E]
+    if there are many tokens. Text has the `tokenizer` (JSON of the `tokenizers` library), further sets for `evaluation`
+    by name, and a `record` of what was read: documents, words, tokens. Images have a `grid`: the numbers of rows,
+    columns and channels, in the order of the positions. They also have `labels`: for each split, the class [N] of each
+    sequence, out of `classes`. Data from a file have been checked, and come with their `known_counts`.
     """
 
     train: Tensor
@@ -65,14 +65,14 @@ class TokenData:
 
     @property
     def vocabulary_hash(self) -> str:
-        """A hash of what the tokens mean: weights that were trained on others must not be used with these."""
+        """A hash of what the tokens mean: weights trained on other tokens must not be used with these."""
         meaning: dict[str, Any] = {"kinds": self.vocabulary.kind_of.values.tolist(), "mask": self.vocabulary.mask_token}
         meaning |= {} if self.embeddings is None else {"embeddings": self.embeddings.tolist()}
         return settings_hash(meaning | {"tokenizer": self.tokenizer})
 
     @property
     def is_labelled(self) -> bool:
-        """Whether it is known which class each sequence is of."""
+        """Whether the class of each sequence is known."""
         return bool(self.labels)
 
     def counts(self) -> Tensor:
@@ -85,7 +85,7 @@ class TokenData:
         return counts
 
     def tokens_per_sequence(self) -> float:
-        """Return how many tokens of a training sequence are not certain beforehand, as pads are, in the mean."""
+        """Return the mean number of uncertain tokens in a training sequence; pads, for example, are certain."""
         tokens_of = self.vocabulary.targets(torch.arange(self.vocabulary.kinds)).sum(-1)
         kind_of = self.vocabulary.kind_of.values
         uncertain = (kind_of >= 0) & (tokens_of[kind_of.clamp(min=0)] > 1)
@@ -141,6 +141,6 @@ class TokenData:
 
 
 def parts_of(tokens: Tensor) -> Iterator[Tensor]:
-    """Yield the rows of tokens [N, D] as int64, some at a time, so that not all are in memory at once."""
+    """Yield the rows of tokens [N, D] as int64, some at a time, so that they need not all fit in memory."""
     for rows in tokens.split(max(1, _AT_ONCE // tokens.shape[1])):
         yield rows.long()

@@ -10,7 +10,7 @@ from pipeline.store.seeds import derive_seed
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows of tokens [N, D] with the class [N] of each behind them, put together only when they are asked for."""
+    """Rows of tokens [N, D], each followed by its class [N]; rows are put together only on request."""
 
     tokens: Tensor
     labels: Tensor
@@ -24,7 +24,7 @@ class LabelledRows:
 
 
 class Batches:
-    """Rows of a data set, in a new random order in each epoch; step s takes the rows at positions s * size onwards."""
+    """Rows of a data set, in a new random order in each epoch; step s takes the rows from position s * size on."""
 
     def __init__(self, tokens: Tensor | LabelledRows, size: int, seed: int) -> None:
         self._tokens, self._size, self._seed = tokens, size, seed

@@ -1,9 +1,9 @@
-"""Rolling checkpoints: what training needs to go on, and nothing that it does not.
+"""Rolling checkpoints: what training needs to resume, and nothing else.
 
 Batches, noise and dropout are functions of the seed and the step (see :mod:`pipeline.training.loop`), so the step is
-the whole state of the random numbers and of the data. Checkpoints of other settings, data or code are never taken up,
-and never deleted: they lie in other folders, named by a fingerprint of what they were made from. The last ones of a
-finished training stay, so that one with more steps goes on from there.
+the whole state of the random numbers and of the data. Checkpoints of other settings, data or code are never used and
+never deleted: they lie in other folders, named by a fingerprint of what they were made from. The last checkpoints of a
+finished training stay, so that a training with more steps can resume from there.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,6 @@ import torch
 from pipeline.store.atomic import replacing
 
 KEPT = 2
-# Keys of `training` without effect on the weights and the history after a given step.
-WITHOUT_EFFECT = {"steps", "checkpoint_every", "resources"}
 
 
 @dataclass(frozen=True)
@@ -29,17 +27,17 @@ class Checkpoints:
 
     @property
     def folder(self) -> Path:
-        """The folder of checkpoints that this run can take up."""
+        """The folder of checkpoints that this run can resume from."""
         return self.root / self.fingerprint[:16]
 
     def save(self, step: int, state: dict[str, Any]) -> Path:
         """Write the state after `step` steps and remove all but the last checkpoints."""
         path = self.folder / f"step-{step:09d}.pt"
-        for torn in self.folder.glob(".step-*.tmp"):  # left by a kill; nobody else writes here
+        for torn in self.folder.glob(".step-*.tmp"):  # left by a killed process; nobody else writes here
             torn.unlink()
         with replacing(path) as temporary:
             torch.save(state | {"step": step}, temporary)
-        for old in [known for known in self.paths() if known <= path][:-KEPT]:  # later ones are of a longer training
+        for old in [known for known in self.paths() if known <= path][:-KEPT]:  # later ones are from a longer run
             old.unlink()
         return path
 
@@ -50,7 +48,7 @@ class Checkpoints:
     def latest(self, last_step: int) -> dict[str, Any] | None:
         """Return the latest state before `last_step`, or None; only tensors and plain values are read.
 
-        A file that a crash of the machine has damaged is passed over, with a word about it.
+        A file that a machine crash has damaged is skipped, with a message.
         """
         for path in reversed(self.paths()):
             try:
@@ -63,5 +61,5 @@ class Checkpoints:
         return None
 
     def others(self) -> list[Path]:
-        """Return the folders of checkpoints of other settings, data or code, which are the user's to remove."""
+        """Return the folders of checkpoints of other settings, data or code; removing them is up to the user."""
         return sorted(path for path in self.root.glob("*") if path.is_dir() and path != self.folder)

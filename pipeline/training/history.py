@@ -1,4 +1,4 @@
-"""The history of a training: a row each time that something was measured."""
+"""The history of a training: one row for each measurement."""
 
 import csv
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ COLUMNS = ("step", "loss", "validation_loss", "learning_rate", "gradient_norm")
 
 
 def write_history(path: Path, rows: Sequence[Row]) -> None:
-    """Write the history as CSV; what was not measured in a row stays empty."""
+    """Write the history as CSV; values that were not measured stay empty."""
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()

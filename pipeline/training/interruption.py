@@ -1,4 +1,4 @@
-"""Signals that ask a job to stop (the end of an allocation, Ctrl-C), turned into a flag that the loop looks at."""
+"""Signals that ask a job to stop (the end of an allocation, Ctrl-C), turned into a flag that the loop checks."""
 
 import signal
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ class StopRequest:
 def stop_requests() -> Iterator[StopRequest]:
     """Catch the signals while the block runs; the first sets the flag, a second Ctrl-C acts as usual.
 
-    A second SIGTERM does nothing: at a time limit SLURM sends one to the step and one by way of `srun`, together.
+    A second SIGTERM does nothing: at a time limit, SLURM sends one to the step and another by way of `srun`.
     """
     request = StopRequest()
     previous = {number: signal.getsignal(number) for number in SIGNALS}

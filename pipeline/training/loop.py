@@ -1,9 +1,9 @@
 """The training loop, for every network and objective.
 
-The batch, the noise and the dropout of a step are functions of (seed, step), never of what was drawn before. A run that
-is stopped and taken up again therefore gives the same bits on a CPU as one that was not. A batch is computed in `parts`
-that have noise of their own. Which device computes which part makes no difference but for the order of sums: a run has
-the same losses, up to rounding, on any number of devices.
+The batch, the noise and the dropout of a step are functions of (seed, step), never of what was drawn before. So on a
+CPU, a run that was stopped and resumed gives the same bits as one that was not. A batch is computed in `parts`, each
+with its own noise. Which device computes a part changes only the order of sums: a run has the same losses, up to
+rounding, on any number of devices.
 """
 
 import math
@@ -48,16 +48,16 @@ def fit(
     on_checkpoint: Callable[[list[Row]], None] = lambda history: None,
     on_row: Callable[[Row], None] = lambda row: None,
 ) -> Fitted:
-    """Train a network from its latest checkpoint on.
+    """Train a network, starting from its latest checkpoint.
 
-    `on_row` is shown each new row of the history, `on_checkpoint` all of them whenever a checkpoint is written.
+    `on_row` gets each new row of the history. `on_checkpoint` gets all rows whenever a checkpoint is written.
     """
     _check_parts(training.parts, fabric.world_size)
     model, optimiser = fabric.setup(network, new_optimiser(network, training))
     average = moving_average(network, training.ema)
     batches = Batches(train, training.batch, derive_seed(seed, "batches"))
     limit = training.gradient_clip or math.inf
-    rows_at_once = training.batch // training.parts  # what fits into memory
+    rows_at_once = training.batch // training.parts  # they must fit into memory
     start, history = 0, list[Row]()
 
     if (saved := checkpoints.latest(training.steps)) is not None:
@@ -109,7 +109,7 @@ def fit(
             if stopped or done % training.checkpoint_every == 0 or done == training.steps:
                 checkpoint(done)
                 if stopped and done < training.steps:
-                    fabric.barrier()  # or the end of one process would end the one that writes
+                    fabric.barrier()  # or a process that ends would end the one that writes
                     why = request.signal_name or "another process was asked to stop"
                     raise Interrupted(f"{why}: stopped after step {done}; run it again to go on")
             progress.advance(done, f"loss {loss:.4f}")
@@ -118,7 +118,7 @@ def fit(
 
 @torch.no_grad()
 def validation_loss(network: nn.Module, objective: Objective, tokens: Tensor, batch: int, seed: int) -> float:
-    """Return the mean loss over a data set, with the same times and noise whenever it is called."""
+    """Return the mean loss over a data set, with the same times and noise in every call."""
     network.eval()
     device, total, count = next(network.parameters()).device, 0.0, 0
     generator = torch.Generator().manual_seed(derive_seed(seed, "validation"))
@@ -137,7 +137,7 @@ def _add_gradients(
     total = torch.zeros((), dtype=torch.float64)
     for part in own:
         noise = torch.Generator().manual_seed(derive_seed(seed, "noise", step, part))
-        torch.manual_seed(derive_seed(seed, "dropout", step, part))  # dropout draws globally
+        torch.manual_seed(derive_seed(seed, "dropout", step, part))  # dropout draws from torch's global generator
         with fabric.no_backward_sync(model, enabled=part != own[-1]):  # type: ignore[arg-type]
             loss = objective(model, parts[part].to(fabric.device), noise).mean() / len(own)
             fabric.backward(loss)

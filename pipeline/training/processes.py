@@ -1,7 +1,7 @@
-"""The processes of one training: how they are started, on one node or on several, and the devices that they have.
+"""The processes of one training: how they start, on one node or several, and which devices they use.
 
-`torchrun` starts a process for each device of a node, and finds the other nodes; on several nodes, SLURM's `srun`
-starts it on each. A process that was started so finds its place in its environment.
+`torchrun` starts one process per device of a node, and finds the other nodes. On several nodes, SLURM's `srun` starts
+`torchrun` on each. Each process finds its rank in its environment.
 """
 
 import os
@@ -20,21 +20,21 @@ DAY = 24 * 60 * 60
 
 
 def start_processes(gpus: int, nodes: int) -> None:
-    """Let this command be run by a process for each device of all nodes; return in these, or if it is the only one.
+    """Restart this command as one process per device of all nodes, unless it is one of these or one is enough.
 
-    `gpus` are those of each node; 0: a process a node, on the CPU.
+    `gpus` is the number of GPUs per node; 0: one process per node, on the CPU.
     """
     if max(gpus, nodes) > 1 and not TorchElasticEnvironment.detect():
         command = launch_command(gpus, nodes, sys.argv[1:])
-        os.execvp(command[0], command)  # in its place, so that it gets the signals that are meant for this one
+        os.execvp(command[0], command)  # takes the place of this process, and so gets its signals
 
 
 def launch_command(gpus: int, nodes: int, arguments: Sequence[str]) -> list[str]:
-    """Return the command that runs the package with `arguments` once for each of the `gpus` of each of the nodes."""
+    """Return the command that runs the package with `arguments` once per GPU, or once per node without GPUs."""
     each = max(1, gpus)
     torchrun = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={nodes}", f"--nproc-per-node={each}"]
-    torchrun += [f"--shutdown-timeout={DAY}"]  # not 30 s: a checkpoint has as long as whoever asked to stop gives it
-    package = ["-m", "--", __package__.split(".")[0], *arguments]  # or torchrun would take our --run for one of its own
+    torchrun += [f"--shutdown-timeout={DAY}"]  # not 30 s: the scheduler decides how long a checkpoint may take
+    package = ["-m", "--", __package__.split(".")[0], *arguments]  # or torchrun would take our --run for its own
     if nodes == 1:
         return [*torchrun, "--standalone", *package]
     if (job := os.environ.get("SLURM_JOB_ID")) is None:
@@ -42,18 +42,18 @@ def launch_command(gpus: int, nodes: int, arguments: Sequence[str]) -> list[str]
             f"--nodes {nodes}: there is no SLURM job here whose nodes could be used; run the workflow with "
             "`snakemake --profile slurm`, or set training.resources.nodes to 1"
         )
-    # In an allocation of SLURM this runs on the first node, where the processes are to meet.
+    # In a SLURM allocation this runs on the first node, where the processes meet.
     meeting = f"--rdzv-endpoint={socket.gethostname()}:{_free_port()}"
     srun = ["srun", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", "--kill-on-bad-exit=1"]
-    srun += [f"--cpus-per-task={each}"]  # which srun does not take from the allocation
+    srun += [f"--cpus-per-task={each}"]  # srun does not take this from the allocation
     srun += [f"--gpus-per-node={gpus}"] if gpus else []
     return [*srun, *torchrun, "--rdzv-backend=c10d", f"--rdzv-id={job}", meeting, *package]
 
 
 def new_fabric(training: Training, gpus: int, key: str, *, unused: bool = False) -> Fabric:
-    """Return the devices to train on: a CPU or a GPU for each process of this training; `key` is where GPUs are set.
+    """Return the devices to train on: one CPU or GPU per process; `key` of the configuration sets the number of GPUs.
 
-    `unused` parameters, which have no gradient in some steps, are to be expected.
+    `unused` allows parameters without a gradient in some steps.
     """
     on_node, processes = (int(os.environ.get(name, 1)) for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE"))
     check_gpus(on_node if gpus else 0, key)

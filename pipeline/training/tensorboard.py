@@ -1,4 +1,4 @@
-"""The history of a training as TensorBoard shows it, while it goes on."""
+"""The history of a training for TensorBoard, written while it runs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # importing it takes seconds
 
 
 class TensorBoardLog:
-    """Writes rows of the history to a folder of events; without a folder, nowhere. A context manager."""
+    """A context manager that writes rows of the history to a folder of events; without a folder, nowhere."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -20,7 +20,7 @@ class TensorBoardLog:
         return self
 
     def write(self, row: Mapping[str, float | None]) -> None:
-        """Write a row; what a run that was killed wrote from this step on is no longer shown."""
+        """Write a row; rows that a killed run wrote from this step on are hidden."""
         step = int(row["step"] or 0)
         if self._folder is None:
             return

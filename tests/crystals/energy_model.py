@@ -3,12 +3,15 @@
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from ase.calculators.lj import LennardJones
 
 from pipeline.config import Config
+from pipeline.crystals.relaxation import relax_table
 from pipeline.stages.job import Job
 from pipeline.stages.relax import relax as relax_stage
 
@@ -37,15 +40,15 @@ def load_model() -> Loggable:
 
 def relax(config: Config, folder: Path, shard: int = 0, shards: int = 1, output: str = "relaxed.parquet") -> Path:
     path = folder / output
-    relax_stage(
-        Job(config, "crystals"),
-        crystals=folder / "crystals.parquet",
-        shard=shard,
-        shards=shards,
-        journal=folder / "journal" / str(shard),
-        output=path,
-        load=load_model,
-    )
+    with patch("pipeline.crystals.relaxation.relax_table", partial(relax_table, load=load_model)):
+        relax_stage(
+            Job(config, "crystals"),
+            crystals=folder / "crystals.parquet",
+            shard=shard,
+            shards=shards,
+            journal=folder / "journal" / str(shard),
+            output=path,
+        )
     return path
 
 

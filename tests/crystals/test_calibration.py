@@ -3,8 +3,10 @@
 import csv
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from crystal_config import crystal_config
 from fixed_energy import ENERGY, load_fixed
 from small_crystals import caesium_chloride, rock_salt
 
-from pipeline.crystals.calibration import agreement, compare, draw_test_rows
+from pipeline.crystals.calibration import agreement, compare, draw_test_rows, write_calibration
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import COMPUTED, DATA_SET, PUBLISHED, Hull, Point, elements_of
@@ -33,7 +35,8 @@ def calibrated(folder: Path, rows: list[dict[str, Any]], points: list[Point], co
     paths = {name: folder / name for name in ("rows", "hull", "csv", "markdown", "numbers")}
     write_table(paths["rows"], frame_of(rows, COLUMNS))
     Hull([*points, *elements_of(points)], "").save(paths["hull"])
-    calibrate_stage(Job(crystal_config(calibration=count), "crystals"), **paths, load=load_fixed)
+    with patch("pipeline.crystals.calibration.write_calibration", partial(write_calibration, load=load_fixed)):
+        calibrate_stage(Job(crystal_config(calibration=count), "crystals"), **paths)
     assert sidecar_of(paths["csv"]).is_file()
     assert sidecar_of(paths["numbers"]).is_file()
     with paths["csv"].open() as stream:

@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from crystal_config import crystal_config
 from known_crystals import rock_salt, sites_of, wurtzite
 
+from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.crystals import tokens
 from pipeline.crystals.describe import describe_rows
@@ -33,10 +35,10 @@ def files(tmp_path: Path) -> Files:
     return {name: tmp_path / name for name in ("samples", "table", "all.extxyz", "all.zip")}
 
 
-def decode_files(tiny_file: Callable[..., Path], data: str, files: Files) -> None:
-    config = load_config(tiny_file({"experiments": {"checkerboard": {"data": {"name": data}}}}), choices=False)
+def decode_files(config: Config, files: Files) -> None:
+    (experiment,) = config.experiments
     decode_stage(
-        Job(config, "checkerboard"),
+        Job(config, experiment),
         samples=files["samples"],
         output=files["table"],
         extxyz=files["all.extxyz"],
@@ -44,8 +46,8 @@ def decode_files(tiny_file: Callable[..., Path], data: str, files: Files) -> Non
     )
 
 
-def test_every_sample_is_a_row_and_every_crystal_in_the_files(tiny_file: Callable[..., Path], files: Files) -> None:
-    decode_files(tiny_file, "mp20", files)
+def test_every_sample_is_a_row_and_every_crystal_in_the_files(files: Files) -> None:
+    decode_files(crystal_config(), files)
     frame = read_table(files["table"])
     assert frame["id"].tolist() == [f"mask_cubic-{number:06d}" for number in (1, 2, 3, 4)]
     assert [reason[:26] for reason in frame["reason"]] == [
@@ -61,10 +63,8 @@ def test_every_sample_is_a_row_and_every_crystal_in_the_files(tiny_file: Callabl
     assert all(sidecar_of(files[name]).is_file() for name in ("table", "all.extxyz", "all.zip"))
 
 
-def test_a_sample_whose_cell_cannot_exist_counts_with_its_composition(
-    tiny_file: Callable[..., Path], files: Files
-) -> None:
-    decode_files(tiny_file, "mp20", files)
+def test_a_sample_whose_cell_cannot_exist_counts_with_its_composition(files: Files) -> None:
+    decode_files(crystal_config(), files)
     frame = read_table(files["table"])
     assert frame["formula"].tolist() == ["Na4Cl4", "", "Na4Cl4", "Na4Cl4"]
     found = describe_rows(frame.iloc[1:], workers=1, seconds=60)
@@ -76,4 +76,4 @@ def test_a_sample_whose_cell_cannot_exist_counts_with_its_composition(
 
 def test_samples_of_something_else_are_not_decoded(tiny_file: Callable[..., Path], files: Files) -> None:
     with pytest.raises(KinoflowError, match="'checkerboard' is not a data set of crystals"):
-        decode_files(tiny_file, "checkerboard", files)
+        decode_files(load_config(tiny_file()), files)

@@ -13,7 +13,6 @@ from small_crystals import caesium_chloride, overlapping, rock_salt, table
 from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.crystals import evaluate as module
-from pipeline.crystals.describe import describe_rows
 from pipeline.crystals.evaluate import evaluate
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.hull import Hull, Point, elements_of
@@ -93,7 +92,7 @@ def test_a_description_of_the_test_set_is_used_if_it_was_made_from_the_same_rows
 ) -> None:
     rows = references(tmp_path)["rows"]
     ready = tmp_path / "tiny" / "described_test" / "checkerboard.parquet"
-    write_table(ready, describe_rows(table(caesium_chloride("ready")), workers=1, seconds=60))
+    write_table(ready, table(caesium_chloride("ready")))
     write_provenance([ready], {}, 0, [rows])
     settings = config.experiments["checkerboard"].crystals
     assert settings is not None

@@ -8,6 +8,7 @@ import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
+from shutil import copytree
 
 import energy_model
 import pytest
@@ -37,11 +38,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with crystals of one element each, so that the model's log says which were computed."""
     monkeypatch.setenv(LOG, str(tmp_path / "log"))
     monkeypatch.setenv(STALL, str(tmp_path / "stall"))
-    elements = [11, 19, XENON, 12, 20]
-    rows = [rock_salt(f"c{z}", 3.7 + z / 300, (z, z)) for z in elements]
-    last = rock_salt("last", 3.9, (3, 3))
-    write_table(tmp_path / "crystals.parquet", table(rows[0], rejected_row("bad", "no atoms"), *rows[1:], last))
+    write_crystals(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The journal of a shard that was finished but for its table."""
+    folder = tmp_path_factory.mktemp("left")
+    write_crystals(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(LOG, str(folder / "log"))
+        patch.setenv(STALL, str(folder / "stall"))
+        patch.setattr("pipeline.crystals.relaxation.Journal.remove", lambda journal: None)
+        relax(configured(), folder)
+    return folder / "journal"
+
+
+def write_crystals(folder: Path) -> None:
+    rows = [rock_salt(f"c{z}", 3.7 + z / 300, (z, z)) for z in (11, 19, XENON, 12, 20)]
+    last = rock_salt("last", 3.9, (3, 3))
+    write_table(folder / "crystals.parquet", table(rows[0], rejected_row("bad", "no atoms"), *rows[1:], last))
 
 
 def started(folder: Path) -> list[str]:
@@ -99,31 +116,24 @@ def test_a_killed_shard_goes_on_where_it_was_and_ends_the_same(folder: Path, tmp
     assert started(folder) == ["Xe2", "Mg2", "Ca2"]
 
 
-def test_a_journal_of_the_same_is_used_and_one_of_other_settings_or_crystals_is_not(folder: Path) -> None:
-    _leave_journal(folder)
+def test_a_journal_of_the_same_is_used(folder: Path, left: Path) -> None:
+    copytree(left, folder / "journal")
     relax(configured(), folder)
-    assert started(folder) == []
-
-    _leave_journal(folder)
-    relax(configured(steps=10), folder)
-    assert len(started(folder)) == 5
-
-    _leave_journal(folder)
-    frame = read_table(folder / "crystals.parquet")
-    frame.at[0, "lengths"] = frame.at[0, "lengths"] * 1.001
-    write_table(folder / "crystals.parquet", frame)
-    relax(configured(), folder)
-    assert len(started(folder)) == 5
+    assert not (folder / "log").exists()
 
 
-@pytest.mark.parametrize("changed", ["energies", "elements", "version"])
-def test_a_journal_of_other_code_reference_energies_or_packages_is_not_used(
-    folder: Path, changed: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("changed", ["settings", "crystals", "energies", "elements", "version"])
+def test_a_journal_of_other_settings_crystals_code_reference_energies_or_packages_is_not_used(
+    folder: Path, left: Path, changed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _leave_journal(folder)
-    if changed == "version":
+    copytree(left, folder / "journal")
+    if changed == "crystals":
+        frame = read_table(folder / "crystals.parquet")
+        frame.at[0, "lengths"] = frame.at[0, "lengths"] * 1.001
+        write_table(folder / "crystals.parquet", frame)
+    elif changed == "version":
         monkeypatch.setattr(relaxation, "version", lambda name: "2.0" if name == "ase" else version(name))
-    else:
+    elif changed != "settings":
         name, more = {"energies": ("energies.py", "MORE = 1\n"), "elements": ("elemental_energies.json", " ")}[changed]
 
         def edited(*modules: str) -> list[Path]:
@@ -131,17 +141,9 @@ def test_a_journal_of_other_code_reference_energies_or_packages_is_not_used(
             (folder / name).write_text(files[name].read_text() + more)
             return list((files | {name: folder / name}).values())
 
-        monkeypatch.setattr("pipeline.store.fingerprint.files_of", edited)
-    relax(configured(), folder)
+        monkeypatch.setattr("pipeline.store.code.files_of", edited)
+    relax(configured(**({"steps": 10} if changed == "settings" else {})), folder)
     assert len(started(folder)) == 5
-
-
-def _leave_journal(folder: Path) -> None:
-    """Leave the journal of a shard that was finished but for its table."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.crystals.relaxation.Journal.remove", lambda journal: None)
-        relax(configured(), folder)
-    (folder / "log").write_text("")
 
 
 def test_a_crystal_over_its_time_is_a_row_with_the_reason(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Arguments without meaning give a FlowError that names them, and never NaN samples."""
+"""Bad arguments give a FlowError that names them, and never NaN samples."""
 
 import re
 from collections.abc import Callable

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pipeline.flow.paths import build_path
 from pipeline.flow.steps import Transition
-from pipeline.flow.velocities import campbell, kinetic_optimal
+from pipeline.flow.velocities.campbell import campbell
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

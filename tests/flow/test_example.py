@@ -1,4 +1,4 @@
-"""The example script: short, runs as it is, and its samples follow the path that it defines."""
+"""The example script is short and runs as it is, and its samples follow its path."""
 
 import runpy
 from pathlib import Path

@@ -8,6 +8,7 @@ from pipeline.flow.jumps import Correction, SharedJump, row_jump
 from pipeline.flow.paths import build_path
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.metric import MetricPath
+from pipeline.flow.rates import Rates, rates_of
 from pipeline.flow.schedulers import Beta
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
@@ -49,11 +50,11 @@ def test_rows_over_one_kind_give_the_same_draws_as_rows_over_all_tokens() -> Non
     assert torch.equal(drawn, Path.tokens_at(path, x1, t, uniforms))
     for velocity in map(VELOCITIES.get, VELOCITIES.names()):
         for correction in (None, Correction(torch.full_like(t, 0.7), torch.full_like(t, 2.0))):
-            split = path.jump(velocity, x1, drawn, t, correction)
-            whole = Path.jump(path, velocity, x1, drawn, t, correction)
+            rates = rates_of(path, velocity)
+            split, whole = rates.jump(x1, drawn, t, correction), Rates.jump(rates, x1, drawn, t, correction)
             torch.testing.assert_close(split.rate, whole.rate, rtol=1e-9, atol=1e-12)
             moves = whole.rate > 1e-9  # below, rounding decides
-            closed = correction is None and velocity in CLOSED_FORMS  # their order of destinations is another one
+            closed = correction is None and velocity in CLOSED_FORMS  # they draw destinations in another order
             if not closed:
                 assert torch.equal(split.destination(uniforms)[moves], whole.destination(uniforms)[moves])
 
@@ -61,17 +62,18 @@ def test_rows_over_one_kind_give_the_same_draws_as_rows_over_all_tokens() -> Non
 @pytest.mark.parametrize("name", ["kinetic_optimal", "campbell", "power_infinity"])
 @pytest.mark.parametrize("t", [0.0, 0.2, 0.5, 0.8, 60 / 64, 0.99, 0.999])
 def test_closed_jumps_have_the_rates_and_destinations_of_the_rows(name: str, t: float) -> None:
-    """For every pair of x1 and z, and a mask that never moves; destinations by a fine grid of uniform numbers."""
+    """All pairs of x1 and z, and a mask that never moves. A fine grid of uniform numbers gives the destinations."""
     velocity, size, draws = VELOCITIES.get(name), 7, 2000
-    places = torch.tensor([-1, -0.62, -0.3, 0.05, 0.33, 0.71, 1, 0])  # no two are as far from a third: no ties
+    places = torch.tensor([-1, -0.62, -0.3, 0.05, 0.33, 0.71, 1, 0])  # no two are equally far from a third: no ties
     path = build_path("metric", Vocabulary.single(size, specials=1), lp=3.0, a=5.0, c=1.0, embeddings=places)
     x1, z = (axis.flatten() for axis in torch.meshgrid(torch.arange(size), torch.arange(size + 1), indexing="ij"))
     times = torch.full(x1.shape, t, dtype=torch.float64)
-    rows = row_jump(path.net_rates(velocity, x1, z, times))
-    torch.testing.assert_close(path.jump(velocity, x1, z, times).rate, rows.rate, rtol=1e-8, atol=1e-12)
+    rates = rates_of(path, velocity)
+    rows = row_jump(rates.net(x1, z, times))
+    torch.testing.assert_close(rates.jump(x1, z, times).rate, rows.rate, rtol=1e-8, atol=1e-12)
     uniforms = (torch.arange(draws, dtype=torch.float64) + 0.5) / draws
     many = [pairs.repeat_interleave(draws) for pairs in (x1, z, times)]
-    landed = path.jump(velocity, *many).destination(uniforms.repeat(len(x1))).view(len(x1), draws)
+    landed = rates.jump(*many).destination(uniforms.repeat(len(x1))).view(len(x1), draws)
     shares = torch.stack([(landed == token).double().mean(-1) for token in range(size + 1)], dim=-1)
     moving = rows.rate > 1e-12
     assert moving.any()
@@ -88,9 +90,9 @@ def test_a_jump_with_shared_rows_draws_what_the_rows_of_each_token_would() -> No
         torch.rand(3000, dtype=torch.float64, generator=generator),
     )
     correction = Correction(torch.full_like(t, 0.7), torch.full_like(t, 2.0))
-    velocity = VELOCITIES.get("kinetic_optimal")
-    shared = path.jump(velocity, x1, z, t, correction)
-    rows = row_jump(path.net_rates(velocity, x1, z, t), correction, path.log_prob(x1, t).exp())
+    rates = rates_of(path, "kinetic_optimal")
+    shared = rates.jump(x1, z, t, correction)
+    rows = row_jump(rates.net(x1, z, t), correction, path.log_prob(x1, t).exp())
     assert isinstance(shared, SharedJump)
     assert torch.equal(shared.rate, rows.rate)
     assert torch.equal(shared.destination(uniforms), rows.destination(uniforms))
@@ -125,5 +127,5 @@ def test_a_path_for_each_kind_passes_on_what_is_known_of_the_data() -> None:
 def test_a_token_of_another_kind_does_not_move() -> None:
     path = MetricPath(VOCABULARY, TableDistance(TABLE), Beta(1.0, 1.0))
     x1, z = torch.tensor([0, 4]), torch.tensor([4, 7])
-    jump = path.jump(VELOCITIES.get("kinetic_optimal"), x1, z, torch.tensor([0.5, 0.5], dtype=torch.float64))
+    jump = rates_of(path, "kinetic_optimal").jump(x1, z, torch.tensor([0.5, 0.5], dtype=torch.float64))
     assert jump.rate.tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""The list of mutations is up to date: each still has its one place in the code."""
+"""The list of mutations is up to date: the text of each is in the code exactly once."""
 
 import runpy
 from pathlib import Path

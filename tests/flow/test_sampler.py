@@ -15,7 +15,8 @@ from pipeline.flow.paths.function import FunctionPath
 from pipeline.flow.posterior import ExactPosterior
 from pipeline.flow.sampler import Clamp, sample, time_grid
 from pipeline.flow.steps import STEPS, Corrector, Transition
-from pipeline.flow.velocities import VELOCITIES, kinetic_optimal
+from pipeline.flow.velocities import VELOCITIES
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
 SEQUENCES = torch.tensor([[0, 0], [1, 2], [2, 1], [2, 2], [0, 1]])
@@ -160,7 +161,7 @@ def test_guidance_does_not_hide_nan() -> None:
 def test_token_that_only_its_own_data_can_have_made_is_kept_under_a_path_given_by_log_prob_alone() -> None:
     vocabulary = Vocabulary.single(4, specials=1)
 
-    def log_prob(x1: Tensor, t: Tensor) -> Tensor:  # a mask path, but nobody is told
+    def log_prob(x1: Tensor, t: Tensor) -> Tensor:  # a mask path, but the sampler does not know
         rows = torch.full((*x1.shape, 5), -torch.inf, dtype=torch.float64)
         rows[..., 4] = torch.log1p(-(t**2))
         return rows.scatter(-1, x1[..., None], 2 * torch.log(t)[..., None])

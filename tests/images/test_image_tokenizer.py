@@ -114,7 +114,7 @@ def test_the_stage_writes_tokens_with_the_vectors_of_codes(tmp_path: Path) -> No
     images.save(tmp_path / "images")
     made = tokenizer(codebook(6), images)
     made.save(tmp_path / "weights")
-    files = {"images": tmp_path / "images", "weights": tmp_path / "weights", "output": tmp_path / "out" / "tokens"}
+    files = {"images": tmp_path / "images", "tokenizer": tmp_path / "weights", "output": tmp_path / "out" / "tokens"}
     encode_stage(Job(config(tmp_path), "latents"), **files)
     data = TokenData.load(tmp_path / "out" / "tokens")
     assert torch.equal(data.test.long().view(6, 4, 4), made.encode(images.images["test"], live_codes(data)))
@@ -129,7 +129,7 @@ def test_a_tokenizer_with_another_number_of_codes_is_an_error(tmp_path: Path) ->
     images = stripes()
     images.save(tmp_path / "images")
     tokenizer(codebook(7), images).save(tmp_path / "weights")
-    files = {"images": tmp_path / "images", "weights": tmp_path / "weights", "output": tmp_path / "tokens"}
+    files = {"images": tmp_path / "images", "tokenizer": tmp_path / "weights", "output": tmp_path / "tokens"}
     with pytest.raises(KinoflowError, match=r"trained for 7 codes, but experiments\.latents\.data\.codes is 6"):
         encode_stage(Job(config(tmp_path), "latents"), **files)
 

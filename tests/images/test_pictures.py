@@ -136,10 +136,6 @@ def test_the_reference_of_images_needs_the_images(tmp_path: Path) -> None:
 
 
 def make(folder: Path, images: Path | None = None) -> None:
-    files = {
-        "images": images,
-        "samples": folder / "samples",
-        "tokens": folder / "tokens",
-        "output": folder / "pictures",
-    }
-    pictures_stage(Job(CONFIG, "pixels"), tokenizer=None, gpus=0, grid=folder / "grid.png", **files)
+    files = {name: folder / name for name in ("samples", "tokens")}
+    written = {"output": folder / "pictures", "grid": folder / "grid.png"}
+    pictures_stage(Job(image_config(folder), "pixels"), images=images, **files, **written)

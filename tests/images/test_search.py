@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 import torch
-from pipeline.sampling.generate import sample_run
-from pipeline.slices import search_slice
 from small_images import image_config, token_data, write_model
 
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
-from pipeline.images import search as stage
+from pipeline.images.feature_choice import ChosenFeatures
+from pipeline.images.metrics import frechet_distance
 from pipeline.images.search import candidates_of
-from pipeline.sampling import generate
+from pipeline.sampling import blocks
 from pipeline.sampling.samples import SampleSet
 from pipeline.stages.job import RunJob
+from pipeline.stages.sample import sample as sample_stage
 from pipeline.stages.search import search as search_stage
 
 DATA = token_data()
@@ -47,12 +47,11 @@ class Judge:
     distances: Iterator[float | None]
     judged: list[torch.Tensor] = field(default_factory=list)
 
-    def __call__(self, subject: Any, options: Any) -> dict[str, float]:
+    def __call__(self, pictures: torch.Tensor, *others: Any) -> dict[str, float]:
         distance = next(self.distances)
         if distance is None:
             raise KeyboardInterrupt
-        self.judged.append(subject.pictures)
-        assert subject.samples.conditions["run"] == RUN
+        self.judged.append(pictures)
         return {"frechet_distance": distance}
 
 
@@ -62,16 +61,15 @@ def searched(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
 
     def make(config: Config, *distances: float | None) -> Judge:
         judge = Judge(iter(distances))
-        monkeypatch.setattr(stage.frechet_distance, "score", judge)
+        monkeypatch.setattr(frechet_distance, "compared", judge)
+        monkeypatch.setattr(frechet_distance, "checked_reference", lambda *given: None)
+        monkeypatch.setattr(ChosenFeatures, "load", lambda chosen, **given: None)
         search_stage(
             RunJob(config, "pixels", RUN),
             tokens=folder / "tokens",
             weights=folder / "weights",
-            tokenizer=None,
             image_reference=folder / "reference",
-            classifier=None,
             journal=tmp_path / "journal",
-            gpus=0,
             output=tmp_path / "found.json",
         )
         return judge
@@ -132,22 +130,20 @@ def test_what_was_found_under_other_settings_is_not_taken_up(searched: Callable[
 def test_the_noise_is_the_same_for_all_combinations_and_not_that_of_the_samples(
     searched: Callable[..., Judge], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds: dict[Any, list[int]] = {stage: [], generate: []}
-    for module, seen in seeds.items():
-        draw = module.draw_blocks
+    seeds, draw = list[int](), blocks.draw_blocks
 
-        def drawn(*given: Any, draw: Any = draw, seen: list[int] = seen) -> Any:
-            seen.append(given[3])
-            return draw(*given)
+    def drawn(*given: Any) -> Any:
+        seeds.append(given[3])
+        return draw(*given)
 
-        monkeypatch.setattr(module, "draw_blocks", drawn)
+    monkeypatch.setattr(blocks, "draw_blocks", drawn)
     config = configured(folder)
     searched(config, 1.0, 2.0, 3.0, 4.0)
     sample(config, RUN, folder, tmp_path / "samples", tmp_path / "found.json")
-    assert len(seeds[stage]) == 4
-    assert len(set(seeds[stage])) == 1
-    assert len(seeds[generate]) == 1
-    assert not set(seeds[stage]) & set(seeds[generate])
+    *searching, reported = seeds
+    assert len(searching) == 4
+    assert len(set(searching)) == 1
+    assert reported not in searching
 
 
 def test_the_samples_are_drawn_with_what_was_found(
@@ -179,13 +175,15 @@ def test_without_a_search_or_its_metric_there_is_nothing_to_choose_from(folder: 
 
 
 def test_a_search_depends_on_what_it_chooses_from_and_not_on_how_many_samples_are_reported(folder: Path) -> None:
-    one = search_slice(configured(folder), "pixels", RUN)
-    assert one != search_slice(configured(folder, corrector=[0, 2]), "pixels", RUN)
+    def of(config: Config) -> str:
+        return search_stage.settings_text(RunJob(config, "pixels", RUN))
+
     more = image_config(folder, search={"corrector": [0, 1.5], "steps": [4]}, sampling={"count": 99, "block": 4})
-    assert one == search_slice(more, "pixels", RUN)
+    assert of(configured(folder)) == of(more)
+    assert of(configured(folder)) != of(configured(folder, corrector=[0, 2]))
 
 
 def sample(config: Config, run: str, folder: Path, output: Path, found: Path | None) -> SampleSet:
     files = {"tokens": folder / "tokens", "weights": folder / "weights", "output": output, "search": found}
-    sample_run(config, "pixels", run, shard=0, shards=1, gpus=0, **files)
+    sample_stage(RunJob(config, "pixels", run), **files)
     return SampleSet.load(output)

@@ -1,4 +1,4 @@
-"""Every registered path and velocity over vocabularies with mask, pad and several kinds, and a path of these tests."""
+"""Every registered path and velocity, with one kind of tokens or several, and a path that only these tests know."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ settings.load_profile("laws")
 
 @PATHS.register("a path of these tests")
 def own_path(vocabulary: Vocabulary) -> Path:
-    """A path that is known nowhere else: a tilted bump that drifts to x1 along the tokens' numbers and sharpens."""
+    """A path that only these tests know: a tilted bump that sharpens and drifts to x1 along the tokens' numbers."""
     targets = vocabulary.targets(torch.arange(vocabulary.kinds))
 
     def log_prob(x1: Tensor, t: Tensor) -> Tensor:

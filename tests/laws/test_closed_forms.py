@@ -1,38 +1,34 @@
 """Closed forms against the general formulas that they shorten."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from rate_matrices import VOCABULARIES, all_targets, matrices
+from rate_matrices import SEVEN, VOCABULARIES, all_targets, matrices, outer, random_source
 from scipy.optimize import OptimizeResult, minimize
 from torch import Tensor
 
 from pipeline.flow.fluxes import kinetic_energy, local_conductance, optimal_flux, potential
 from pipeline.flow.paths import example_path
 from pipeline.flow.paths.base import Path
-from pipeline.flow.paths.geodesic import GeodesicPath, geodesic
 from pipeline.flow.paths.mixture import MixturePath
-from pipeline.flow.schedulers import SCHEDULERS, KineticOptimal
-from pipeline.flow.velocities import VELOCITIES, Velocity, campbell, kinetic_optimal, laplacian, power, power_infinity
+from pipeline.flow.schedulers import SCHEDULERS
+from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities.campbell import campbell
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
+from pipeline.flow.velocities.laplacian import laplacian
+from pipeline.flow.velocities.power import power
+from pipeline.flow.velocities.power_infinity import power_infinity
 from pipeline.flow.vocabulary import Vocabulary
 
-SEVEN = Vocabulary.single(7)
 TIMES = [0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95]
 
 
-def random_source(seed: int, vocabulary: Vocabulary = SEVEN, zeros: int = 0) -> Tensor:
-    source = torch.rand(1, vocabulary.size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    source[:, :zeros] = 0
-    return source / source.sum(-1, keepdim=True)
-
-
 def general_rates(path: Path, velocity: Velocity, times: list[float]) -> Tensor:
-    """Return the net rates [n, x, z] by the general formula for a state, without a path's own closed form."""
+    """Return the net rates [n, x, z] from the velocity itself, without the closed forms of a path."""
     x1, t = all_targets(path, times)
     rows = [velocity(path.state(x1, t), torch.full_like(x1, z), x1) for z in range(path.vocabulary.size)]
     return torch.stack(rows, dim=-1)
@@ -109,7 +105,7 @@ def test_large_powers_tend_to_power_infinity(name: str) -> None:
     x1, t = all_targets(path, [0.35, 0.62])
     state = path.state(x1, t)
     top = state.prob.topk(2, dim=-1).values
-    clear = top[:, 0] > 1.12 * top[:, 1]  # the law says nothing of ties, and little of near ones
+    clear = top[:, 0] > 1.12 * top[:, 1]  # the law does not cover ties, and converges slowly near them
     assert int(clear.sum()) >= 4
     for z in range(7):
         here = torch.full_like(x1, z)
@@ -129,15 +125,15 @@ def test_power_infinity_breaks_ties_towards_x1_then_the_lowest_index() -> None:
     skewed = MixturePath(SEVEN, torch.tensor([[0.05, 0.3, 0.3, 0.2, 0.05, 0.05, 0.05]]).double(), "linear")
     state = skewed.state(torch.tensor([5]), torch.tensor([0.01]).double())
     rows = power_infinity(state, torch.tensor([1]), torch.tensor([5]))
-    assert float(rows[0, 5]) > 0  # the hub is the source token 1, of the lowest index among the tied, and feeds x1
+    assert float(rows[0, 5]) > 0  # the hub is source token 1, the lowest index of the tie; it feeds x1
     assert float(power_infinity(state, torch.tensor([2]), torch.tensor([5]))[0, 1]) > 0
 
 
 @pytest.mark.parametrize("velocity", [campbell, kinetic_optimal], ids=lambda velocity: velocity.__name__)
 def test_laplacian_solve_gives_the_closed_form_for_its_weight(velocity: Velocity) -> None:
     conductance = {
-        campbell: lambda prob: _outer((prob > 0).double() / (prob > 0).sum(-1, keepdim=True).sqrt()),
-        kinetic_optimal: _outer,
+        campbell: lambda prob: outer((prob > 0).double() / (prob > 0).sum(-1, keepdim=True).sqrt()),
+        kinetic_optimal: outer,
     }[velocity]
     masked = example_path("mask", Vocabulary.single(6, 1))
     for path in (example_path("metric", SEVEN, a=1.0), example_path("statistics", SEVEN), masked):
@@ -148,10 +144,6 @@ def test_laplacian_solve_gives_the_closed_form_for_its_weight(velocity: Velocity
             solved = laplacian(state, here, x1, conductance=conductance)
             closed, mass = velocity(state, here, x1), state.prob[:, z, None]
             assert torch.allclose(solved * mass, closed * mass, rtol=1e-8, atol=1e-12)
-
-
-def _outer(tau: Tensor) -> Tensor:
-    return tau[..., None] * tau[..., None, :]
 
 
 @given(seed=st.integers(0, 10**6))
@@ -167,8 +159,8 @@ def test_potential_solves_the_laplacian_system(seed: int) -> None:
 
 CONDUCTANCES = {
     "campbell": lambda prob: torch.full((*prob.shape, prob.shape[-1]), 1 / prob.shape[-1]).double(),
-    "kinetic_optimal": _outer,
-    "power": lambda prob: _outer(prob**2) / (prob**2).sum(-1)[..., None, None],
+    "kinetic_optimal": outer,
+    "power": lambda prob: outer(prob**2) / (prob**2).sum(-1)[..., None, None],
     "laplacian": local_conductance,
 }
 
@@ -205,85 +197,3 @@ def test_flux_attains_the_optimum_of_a_convex_solver(name: str) -> None:
         ours = float(kinetic_energy(m.flux[row], rho))
         assert abs(ours - solved.fun) < 1e-6 * max(1, abs(solved.fun))
         assert torch.allclose(optimal_flux(rho, m.prob_dot[row]), m.flux[row], rtol=1e-8, atol=1e-10)
-
-
-@given(seed=st.integers(0, 10**6))
-def test_kinetic_optimal_mixture_is_the_squared_geodesic(seed: int) -> None:
-    source = random_source(seed)
-    mixture, arc = MixturePath(SEVEN, source, "kinetic_optimal"), GeodesicPath(SEVEN, source)
-    x1, t = all_targets(mixture, [0.0, 0.1, 0.5, 0.9, 0.999, 1.0])
-    assert torch.allclose(mixture.log_prob(x1, t).exp(), arc.log_prob(x1, t).exp(), rtol=0, atol=1e-12)
-
-
-def _energy(path: Path, x1: int, points: int = 4000) -> float:
-    """Integrate the kinetic energy of the kinetic-optimal flux, weight 1 / p, over t by the midpoint rule."""
-    t = (torch.arange(points).double() + 0.5) / points
-    tokens = torch.full((points,), x1)
-    state = path.state(tokens, t)
-    size = path.vocabulary.size
-    z = torch.arange(size).expand(points, size)
-    rates = path.net_rates(kinetic_optimal, tokens[:, None].expand_as(z), z, t[:, None].expand_as(z)).clamp(min=0)
-    flux = (rates * path.clock_rate(tokens, t)[:, None, None] * state.prob[..., None]).transpose(1, 2)
-    return float(kinetic_energy(flux, _outer(state.prob)).mean())
-
-
-def test_kinetic_optimal_path_has_energy_four_omega_squared_and_no_scheduler_has_less() -> None:
-    source = random_source(5)
-    for x1 in (0, 4):
-        omega = math.acos(math.sqrt(float(source[0, x1])))
-        best = _energy(MixturePath(SEVEN, source, "kinetic_optimal"), x1)
-        assert abs(best - 4 * omega**2) < 1e-6 * best
-        for scheduler in ("linear", "cubic", "cosine"):
-            assert _energy(MixturePath(SEVEN, source, scheduler), x1) > best * 1.01
-
-
-def test_geodesic_between_any_two_distributions_has_energy_four_omega_squared() -> None:
-    p, q = random_source(1)[0], random_source(2)[0]
-    t = (torch.arange(1000).double() + 0.5) / 1000
-    a, a_dot = geodesic(p.expand(1000, -1), q.expand(1000, -1), t)
-    omega = torch.acos((p * q).sqrt().sum())
-    assert torch.allclose((a**2).sum(-1), torch.ones(()).double(), rtol=0, atol=1e-12)
-    assert torch.allclose(4 * (a_dot**2).sum(-1), 4 * omega**2, rtol=1e-10)
-    ends, _ = geodesic(p.expand(2, -1), q.expand(2, -1), torch.tensor([0.0, 1.0]).double())
-    assert torch.allclose(ends**2, torch.stack([p, q]), rtol=0, atol=1e-12)
-    still, still_dot = geodesic(p, p, torch.tensor(0.3).double())
-    assert torch.allclose(still**2, p, atol=1e-12)
-    assert torch.allclose(still_dot, torch.zeros_like(p), atol=1e-9)
-
-
-def test_geodesic_to_an_arbitrary_target_obeys_continuity_under_every_velocity() -> None:
-    target = torch.cat([random_source(seed) for seed in range(7)])
-    path = GeodesicPath(SEVEN, random_source(9), target)
-    assert not path.ends_at_x1
-    for name in VELOCITIES.names():
-        m = matrices(path, VELOCITIES.get(name), [0.1, 0.5, 0.9])
-        assert torch.allclose((m.rates * m.prob[:, None, :]).sum(-1), m.prob_dot, rtol=0, atol=1e-12)
-
-
-def test_kinetic_optimal_scheduler_has_the_limits_of_mask_and_of_full_source_mass() -> None:
-    t, token = torch.tensor([0.0, 0.3, 0.7]).double(), torch.zeros(3, dtype=torch.int64)
-    mask, full = KineticOptimal(math.pi / 2), KineticOptimal(0.0)
-    assert torch.allclose(mask.kappa(t, token), torch.sin(math.pi * t / 2) ** 2, atol=1e-14)
-    assert torch.allclose(full.kappa(t, token), 1 - (1 - t) ** 2, atol=1e-14)
-    assert torch.allclose(full.rate(t, token), 2 / (1 - t), rtol=1e-14)
-    assert bool((mask.rate(t, token) >= 0).all())
-
-
-@pytest.mark.parametrize(
-    ("name", "half"), [("linear", 0.5), ("cubic", 0.125), ("cosine", 1 - 0.5**0.5), ("kinetic_optimal", 2 / 3)]
-)
-def test_schedulers_have_their_value_half_way(name: str, half: float) -> None:
-    scheduler = SCHEDULERS.get(name)(torch.tensor([0.25]), torch.tensor([True]))  # omega = pi / 3
-    kappa = scheduler.kappa(torch.tensor([0.5]).double(), torch.tensor([0]))
-    assert abs(float(kappa) - half) < 1e-7
-
-
-@pytest.mark.parametrize("name", SCHEDULERS.names())
-def test_schedulers_rise_from_zero_to_one_and_invert(name: str) -> None:
-    scheduler = SCHEDULERS.get(name)(torch.tensor([0.25, 0.25]), torch.tensor([True, True]))
-    t = torch.linspace(0, 1, 101).double()
-    kappa = scheduler.kappa(t, torch.zeros(101, dtype=torch.int64))
-    assert float(kappa[0]) == 0
-    assert float(kappa[-1]) == 1
-    assert bool((kappa.diff() > 0).all())
-    assert torch.allclose(scheduler.time(kappa), t, atol=1e-7)

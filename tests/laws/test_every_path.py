@@ -1,4 +1,4 @@
-"""Laws that hold for every registered path by itself."""
+"""Laws of every registered path on its own."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Laws that hold for every registered path under every registered velocity; a new one is tested by being registered."""
+"""Laws of every registered path under every registered velocity. Register a new one, and it is tested too."""
 
 import pytest
 import torch
@@ -10,7 +10,8 @@ from pipeline.flow.fluxes import divergence
 from pipeline.flow.jumps import Correction
 from pipeline.flow.paths import PATHS, Path
 from pipeline.flow.steps import STEPS, Corrector, Transition
-from pipeline.flow.velocities import VELOCITIES, Velocity, preserving
+from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities.net_rates import preserving
 
 TIMES = st.lists(st.floats(0, 0.999, allow_subnormal=False), min_size=20, max_size=20).map(lambda times: [0.0, *times])
 INNER_TIMES = st.lists(st.floats(0.01, 0.97), min_size=20, max_size=20)

@@ -1,4 +1,4 @@
-"""What text is evaluated by: the estimator on its grid is exact for masks, and the same for networks of scores."""
+"""The bound for text: the estimator is exact for masks, and a network of scores gets the bound of its posterior."""
 
 import math
 
@@ -39,7 +39,8 @@ def test_the_evaluated_bound_of_a_mask_with_the_exact_posterior_is_log_q(schedul
     generator = torch.Generator().manual_seed(row)
     bound = evaluate_bound(model, path, SEQUENCES[row].expand(COUNT, 2), points=64, generator=generator)
     error = float(bound.standard_error.square().sum().sqrt()) / COUNT
-    assert abs(float(bound.log_prob.mean()) - math.log(float(PROBABILITIES[row]))) < 4 * error + 5e-4  # above `end`
+    left_out = 5e-4  # the integral above `end`
+    assert abs(float(bound.log_prob.mean()) - math.log(float(PROBABILITIES[row]))) < 4 * error + left_out
 
 
 @pytest.mark.parametrize("scheduler", ["linear", "kinetic_optimal"])
@@ -82,7 +83,7 @@ def test_the_posterior_of_a_network_of_scores_is_the_one_that_its_scores_were_ma
     t = torch.rand(200, generator=generator).double() * 0.9 + 0.05
     x = path.sample(SEQUENCES.repeat(40, 1), t, generator)
     times, kinds = t[:, None].expand(x.shape), torch.zeros_like(x)
-    logits = score_network(path, exact)(x, t).scatter(-1, x[..., None], 3.0)  # what the loss does not look at
+    logits = score_network(path, exact)(x, t).scatter(-1, x[..., None], 3.0)  # the loss ignores this one
     back = posterior_logits(path, logits, x, times)
     expected = constrain(path, exact(x, t), x, kinds).softmax(-1)
     assert torch.allclose(constrain(path, back, x, kinds).softmax(-1), expected, atol=1e-6)

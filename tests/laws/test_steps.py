@@ -1,4 +1,4 @@
-"""Steps and samplers: kernels against the path that they should follow, without sampling noise."""
+"""Steps and samplers: do kernels follow their path? Computed without sampling noise."""
 
 import itertools
 
@@ -9,7 +9,9 @@ from torch import Tensor
 from pipeline.flow.paths import PATHS, Path, example_path
 from pipeline.flow.posterior import ExactPosterior, constrain
 from pipeline.flow.steps import Corrector, Transition
-from pipeline.flow.velocities import VELOCITIES, Velocity, campbell, kinetic_optimal
+from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities.campbell import campbell
+from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
 
@@ -57,7 +59,7 @@ def test_exact_step_follows_a_mixture_without_error_in_three_steps(name: str, sc
 @pytest.mark.parametrize("velocity", [VELOCITIES.get(name) for name in VELOCITIES.names()], ids=VELOCITIES.names())
 @pytest.mark.parametrize("name", PATHS.names())
 def test_chain_of_every_velocity_converges_to_every_path(name: str, velocity: Velocity) -> None:
-    """Until t = 1/2, before the unsafe velocities blow up."""
+    """Stop at t = 1/2, before the unsafe velocities blow up."""
     path = example_path(name, Vocabulary.single(5, specials=1))
     coarse, fine = (worst_deviation(Transition(path, velocity, "always_valid"), 1, steps, 0.5) for steps in (40, 160))
     assert fine < 0.05
@@ -116,4 +118,4 @@ def test_chain_of_two_tokens_with_the_exact_posterior_ends_in_the_data(name: str
     q[sequences[:, 0], sequences[:, 1]] = probabilities
     deviations = [float((chain_end(path, sequences, probabilities, steps) - q).abs().sum()) / 2 for steps in (80, 640)]
     assert deviations[1] < 2e-3
-    assert deviations[1] < deviations[0] / 6  # of first order: eight times the steps, an eighth of the error
+    assert deviations[1] < deviations[0] / 6  # first order: eight times the steps, an eighth of the error

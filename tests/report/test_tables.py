@@ -20,12 +20,12 @@ def table(tiny_file: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple
             files.append(tmp_path / f"{run}.json")
             files[-1].write_text(json.dumps({"conditions": {"run": run, "n": 5}, "metrics": metrics}))
         output = {
-            "table": tmp_path / "table.csv",
+            "csv": tmp_path / "table.csv",
             "markdown": tmp_path / "table.md",
             "numbers": tmp_path / "numbers.json",
         }
         table_stage(Job(load_config(tiny_file()), "checkerboard"), scores=files, **output)
-        with output["table"].open() as stream:
+        with output["csv"].open() as stream:
             return list(csv.DictReader(stream)), output["markdown"].read_text()
 
     return make

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from pipeline.sampling.generate import gather_shards, sample_run
 
 from pipeline.config import Config
 from pipeline.config.loading import load_config, parse_setting
@@ -14,9 +13,11 @@ from pipeline.errors import KinoflowError
 from pipeline.networks.saved import Description, new_network, save_network
 from pipeline.sampling.blocks import FrameRecorder, blocks_of, draw_tokens
 from pipeline.sampling.samples import SampleSet
-from pipeline.stages.job import Job
+from pipeline.stages.gather import gather
+from pipeline.stages.job import Job, RunJob
 from pipeline.stages.prepare import prepare as prepare_stage
 from pipeline.stages.reference import reference as reference_stage
+from pipeline.stages.sample import sample
 from pipeline.store.provenance import sidecar_of
 from pipeline.tokens.token_data import TokenData
 
@@ -49,18 +50,9 @@ def draw(config: Config, tokens: Path, weights: Path, shards: int) -> SampleSet:
     folder = tokens.parent
     files = [folder / f"{shard}-of-{shards}" for shard in range(shards)]
     for shard, file in enumerate(files):
-        sample_run(
-            config,
-            "checkerboard",
-            "mask_linear",
-            tokens=tokens,
-            weights=weights,
-            shard=shard,
-            shards=shards,
-            gpus=0,
-            output=file,
-        )
-    gather_shards(files, folder / f"all-{shards}")
+        job = RunJob(config, "checkerboard", "mask_linear")
+        sample(job, tokens=tokens, weights=weights, shard=shard, shards=shards, output=file)
+    gather(shards=files, output=folder / f"all-{shards}")
     return SampleSet.load(folder / f"all-{shards}")
 
 
@@ -129,7 +121,7 @@ def test_joined_shards_keep_their_provenance(configured: Configured, tokens: Pat
 def test_shards_that_do_not_make_up_the_whole_are_refused(configured: Configured, tokens: Path, weights: Path) -> None:
     draw(configured(), tokens, weights, 3)
     with pytest.raises(KinoflowError, match="of 110 samples"):
-        gather_shards([tokens.parent / "0-of-3", tokens.parent / "2-of-3"], tokens.parent / "part")
+        gather(shards=[tokens.parent / "0-of-3", tokens.parent / "2-of-3"], output=tokens.parent / "part")
 
 
 def test_a_frame_is_the_first_state_at_or_after_its_time() -> None:
@@ -179,18 +171,8 @@ def test_sampling_that_was_stopped_goes_on_with_the_next_block_and_gives_the_sam
         return draw_tokens(*arguments, **options)
 
     def run(name: str) -> bytes:
-        sample_run(
-            configured(),
-            "checkerboard",
-            "mask_linear",
-            tokens=tokens,
-            weights=weights,
-            shard=0,
-            shards=1,
-            gpus=0,
-            output=folder / name,
-            journal=folder / "journal",
-        )
+        job = RunJob(configured(), "checkerboard", "mask_linear")
+        sample(job, tokens=tokens, weights=weights, output=folder / name, journal=folder / "journal")
         return (folder / name).read_bytes()
 
     monkeypatch.setattr("pipeline.sampling.blocks.draw_tokens", counted)

@@ -15,8 +15,10 @@ from pipeline.flow.sampler import sample
 from pipeline.networks.saved import SavedModel
 from pipeline.sampling.autoregressive import OfClasses
 from pipeline.sampling.blocks import draw_blocks, draw_tokens, labels_of
-from pipeline.sampling.generate import gather_shards, sample_run
 from pipeline.sampling.samples import SampleSet
+from pipeline.stages.gather import gather
+from pipeline.stages.job import RunJob
+from pipeline.stages.sample import sample as sample_stage
 
 DATA = token_data()
 LABELS = torch.tensor([0, 1, 2, 1, 0])
@@ -98,9 +100,9 @@ def test_classes_and_samples_do_not_depend_on_the_shards(
     for shards in (1, 5):  # two of five are empty
         files = [tmp_path / f"{shard}-of-{shards}" for shard in range(shards)]
         for shard, file in enumerate(files):
-            given = {"tokens": tmp_path / "tokens", "weights": tmp_path / "weights", "gpus": 0, "output": file}
-            sample_run(config, "pixels", run, shard=shard, shards=shards, **given)
-        gather_shards(files, tmp_path / f"all-{shards}")
+            given = {"tokens": tmp_path / "tokens", "weights": tmp_path / "weights", "output": file}
+            sample_stage(RunJob(config, "pixels", run), shard=shard, shards=shards, **given)
+        gather(shards=files, output=tmp_path / f"all-{shards}")
         gathered.append(SampleSet.load(tmp_path / f"all-{shards}"))
     one, five = gathered
     assert one.labels is not None
@@ -207,7 +209,7 @@ def test_swept_runs_of_one_network_begin_with_the_same_noise_and_other_runs_do_n
     for run, trained in (("metric", "metric"), ("metric_steps_2_guidance_0_5", "metric"), ("again", "again")):
         write_model(config, "pixels", trained, DATA, tmp_path / "weights")
         files = {"tokens": tmp_path / "tokens", "weights": tmp_path / "weights", "output": tmp_path / run}
-        sample_run(config, "pixels", run, shard=0, shards=1, gpus=0, **files)
+        sample_stage(RunJob(config, "pixels", run), **files)
         found[run] = SampleSet.load(tmp_path / run)
     one, swept, other = found.values()
     assert torch.equal(one.frames[0], swept.frames[0])

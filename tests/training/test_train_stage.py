@@ -7,12 +7,11 @@ from pathlib import Path
 import pandas
 import pytest
 import torch
-from pipeline.training.train import fingerprint_of
 
 from pipeline.config import Config, PathChoice
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.errors import KinoflowError
-from pipeline.networks.saved import Description, load_network, path_for
+from pipeline.networks.saved import load_network, path_for
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.prepare import prepare as prepare_stage
 from pipeline.stages.train import train as train_stage
@@ -142,12 +141,11 @@ def test_more_gpus_than_there_are_is_an_error(config: Config, tokens: Path, tmp_
     ],
 )
 def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
-    tiny_file: Callable[..., Path], tokens: Path, setting: str, kept: bool
+    tiny_file: Callable[..., Path], tokens: Path, setting: str, kept: bool, fingerprint_of: Callable[..., str]
 ) -> None:
     def of(settings: list[str]) -> str:
-        run = load_config(tiny_file(), map(parse_setting, settings)).experiments["checkerboard"].runs["metric"]
-        description = Description.of("metric", run, TokenData.load(tokens))
-        return fingerprint_of(description, run.training, tokens)
+        config = load_config(tiny_file(), map(parse_setting, settings))
+        return fingerprint_of(lambda: train(config, tokens, tokens.parent))
 
     assert (of([]) == of([f"experiments.checkerboard.{setting}"])) is kept
 

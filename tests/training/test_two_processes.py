@@ -4,10 +4,8 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
@@ -21,8 +19,9 @@ from torch.testing import assert_close
 
 from pipeline.config.loading import load_config
 from pipeline.errors import KinoflowError
-from pipeline.stages.job import Job
+from pipeline.stages.job import RunJob
 from pipeline.stages.prepare import prepare as prepare_stage
+from pipeline.stages.train import train as train_stage
 from pipeline.training.errors import Interrupted, TrainingError
 from pipeline.training.processes import launch_command, start_processes
 
@@ -30,96 +29,83 @@ ROOT = Path(__file__).parents[2]
 SETTINGS = {"steps": 6, "parts": 4, "checkpoint_every": 4, "log_every": 1, "validate_every": 3}
 
 
-def train(fabric: Fabric, folder: Path) -> None:
-    fitted = Problem(folder).train(fabric=fabric, **SETTINGS)
+def on_both(fabric: Fabric, folder: Path) -> None:
+    """Train in one folder, and in another until the second process is asked to stop, in the third step."""
+    fitted = Problem(folder / "whole").train(fabric=fabric, **SETTINGS)
     torch.save({"network": fitted.network.state_dict(), "history": fitted.history}, folder / f"{fabric.global_rank}.pt")
-
-
-def test_two_processes_have_the_losses_and_weights_of_one(tmp_path: Path) -> None:
-    (tmp_path / "two").mkdir()
-    Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn").launch(train, tmp_path / "two")
-    first, second = (torch.load(tmp_path / f"two/{rank}.pt", weights_only=True) for rank in (0, 1))
-    for name, weights in first["network"].items():
-        assert torch.equal(weights, second["network"][name]), name
-    assert first["history"] == second["history"]
-    alone = Problem(tmp_path).train(**SETTINGS)
-    assert_close(first["network"], alone.network.state_dict(), rtol=1e-5, atol=1e-7)
-    assert_frame_equal(pandas.DataFrame(alone.history), pandas.DataFrame(first["history"]), rtol=1e-5)
-    kept = [path.name for path in Problem(tmp_path / "two").checkpoints().paths()]
-    assert kept == ["step-000000004.pt", "step-000000006.pt"]
-
-
-def stop_one(fabric: Fabric, folder: Path) -> None:
-    problem = Problem(folder)
+    problem = Problem(folder / "stopped")
 
     def stop(losses: Tensor) -> Tensor:
         if fabric.global_rank == 1:
             os.kill(os.getpid(), signal.SIGTERM)
         return losses
 
-    with pytest.raises(Interrupted) as stopped:  # in the third step, of two parts for each process
+    with pytest.raises(Interrupted) as stopped:  # of two parts for each process and step
         problem.train(problem.disturbed(5, stop), fabric=fabric, **SETTINGS)
     (folder / f"{fabric.global_rank}.txt").write_text(str(stopped.value))
 
 
-def test_when_one_process_is_asked_to_stop_both_do_and_a_checkpoint_is_written(tmp_path: Path) -> None:
-    Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn").launch(stop_one, tmp_path)
-    said = [(tmp_path / f"{rank}.txt").read_text() for rank in (0, 1)]
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that two processes have worked in."""
+    folder = tmp_path_factory.mktemp("two")
+    Fabric(accelerator="cpu", devices=2, strategy="ddp_spawn").launch(on_both, folder)
+    return folder
+
+
+def test_two_processes_have_the_losses_and_weights_of_one(two: Path, tmp_path: Path) -> None:
+    first, second = (torch.load(two / f"{rank}.pt", weights_only=True) for rank in (0, 1))
+    for name, weights in first["network"].items():
+        assert torch.equal(weights, second["network"][name]), name
+    assert first["history"] == second["history"]
+    alone = Problem(tmp_path).train(**SETTINGS)
+    assert_close(first["network"], alone.network.state_dict(), rtol=1e-5, atol=1e-7)
+    assert_frame_equal(pandas.DataFrame(alone.history), pandas.DataFrame(first["history"]), rtol=1e-5)
+    kept = [path.name for path in Problem(two / "whole").checkpoints().paths()]
+    assert kept == ["step-000000004.pt", "step-000000006.pt"]
+
+
+def test_when_one_process_is_asked_to_stop_both_do_and_a_checkpoint_is_written(two: Path) -> None:
+    said = [(two / f"{rank}.txt").read_text() for rank in (0, 1)]
     again = "stopped after step 3; run it again to go on"
     assert said == [f"another process was asked to stop: {again}", f"SIGTERM: {again}"]
-    assert [path.name for path in Problem(tmp_path).checkpoints().paths()] == ["step-000000003.pt"]
+    assert [path.name for path in Problem(two / "stopped").checkpoints().paths()] == ["step-000000003.pt"]
 
 
-@dataclass(frozen=True)
 class Command:
-    """The command that trains, as users run it: by itself, or as it starts itself on two devices; on the CPU."""
+    """The command that trains, as users run it, as it starts itself on two devices; on the CPU."""
 
-    config: Path
-    folder: Path
+    def __init__(self, config: Path, folder: Path) -> None:
+        self.folder = folder
+        files = [f"--{file}={folder / file}" for file in ("checkpoints", "weights", "metrics", "history")]
+        asked = ["train", f"--config={config}", "--experiment=checkerboard", "--run=metric", "--gpus=0"]
+        self.command = launch_command(2, 1, [*asked, f"--tokens={folder / 'tokens'}", *files])
 
-    def start(self, processes: int) -> "subprocess.Popen[str]":
-        files = [f"--{file}={self.folder / file}" for file in ("checkpoints", "weights", "metrics", "history")]
-        asked = ["train", f"--config={self.config}", "--experiment=checkerboard", "--run=metric", "--gpus=0"]
-        asked += [f"--tokens={self.folder.parent / 'tokens'}", *files]
-        command = [sys.executable, "-m", "pipeline", *asked] if processes == 1 else launch_command(processes, 1, asked)
+    def start(self) -> "subprocess.Popen[str]":
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **output)
+        return subprocess.Popen(self.command, cwd=ROOT, env=environment, text=True, **output)
 
-    def run(self, processes: int) -> str:
-        with self.start(processes) as process:
+    def run(self) -> str:
+        with self.start() as process:
             said, _ = process.communicate()
         assert process.returncode == 0, said
-        assert f"on {processes} x cpu" in said
+        assert "on 2 x cpu" in said
         return said
 
-    @property
-    def history(self) -> pandas.DataFrame:
-        return pandas.read_csv(self.folder / "history")
 
-
-def commands(config: Path, folder: Path) -> tuple[Command, Command]:
-    """Return the command with the same data and files of its own, twice."""
-    prepare_stage(Job(load_config(config), "checkerboard"), output=folder / "tokens")
-    return Command(config, folder / "one"), Command(config, folder / "two")
-
-
-def test_the_command_trains_on_two_processes_as_on_one(tiny_file: Callable[..., Path], tmp_path: Path) -> None:
-    config = tiny_file({"experiments": {"checkerboard": {"training": {"parts": 2, "log_every": 1}}}})
-    one, two = commands(config, tmp_path)
-    one.run(1)
-    two.run(2)
-    assert len(one.history) == 20
-    assert_frame_equal(one.history, two.history, rtol=1e-5)
-
-
-def test_two_processes_that_are_asked_to_stop_write_a_checkpoint_and_go_on_from_it(
+def test_two_processes_that_are_asked_to_stop_write_a_checkpoint_and_go_on_from_it_as_one_would(
     tiny_file: Callable[..., Path], tmp_path: Path
 ) -> None:
     training = {"parts": 2, "steps": 600, "checkpoint_every": 50, "validate_every": 600, "log_every": 100}
-    one, two = commands(tiny_file({"experiments": {"checkerboard": {"training": training}}}), tmp_path)
-    one.run(1)
-    with two.start(2) as process:
+    path = tiny_file({"experiments": {"checkerboard": {"training": training}}})
+    job, tokens = RunJob(load_config(path), "checkerboard", "metric"), tmp_path / "tokens"
+    prepare_stage(job, output=tokens)
+    alone = {name: tmp_path / "alone" / name for name in ("checkpoints", "weights", "metrics", "history")}
+    train_stage(job, tokens=tokens, **alone)
+
+    two = Command(path, tmp_path)
+    with two.start() as process:
         while process.poll() is None and not list((two.folder / "checkpoints").glob("*/step-*.pt")):
             time.sleep(0.05)
         process.terminate()
@@ -127,8 +113,10 @@ def test_two_processes_that_are_asked_to_stop_write_a_checkpoint_and_go_on_from_
     assert process.returncode != 0
     stopped = re.search(r"SIGTERM: stopped after step (\d+); run it again to go on", said)
     assert stopped is not None, said
-    assert f"going on from step {stopped[1]} in" in two.run(2)
-    assert_frame_equal(one.history, two.history, rtol=1e-5)
+    assert f"going on from step {stopped[1]} in" in two.run()
+    one, other = (pandas.read_csv(history) for history in (alone["history"], two.folder / "history"))
+    assert len(one) == 6
+    assert_frame_equal(one, other, rtol=1e-5)
 
 
 def test_parts_that_the_processes_cannot_share_are_an_error(problem: Problem) -> None:

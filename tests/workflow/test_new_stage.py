@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.declaration import Input, Need, Output, stage
+from pipeline.stages.declaration import Need, stage
+from pipeline.stages.parameters import Input, Output
 from pipeline.stages.job import Job
 
 

@@ -1,4 +1,4 @@
-# The configuration, and what rules take from it and from the declarations of their stages (pipeline/stages).
+# The configuration, and what rules read from it and from the declarations of their stages (pipeline/stages).
 import os
 import re
 import shlex
@@ -26,11 +26,11 @@ for variable, entry in (("PATH", os.path.dirname(sys.executable)), ("PYTHONPATH"
 
 
 def load_merged():
-    """Return the scale's configuration with the values from the command line over it, or stop before any job."""
+    """Return the scale's configuration, overridden by values from the command line, or stop before any job."""
     scale = str(config.get("scale", "demo"))
     path = Path(os.path.relpath(workflow.basedir)) / "config" / f"{scale}.yaml"
     try:
-        # Jobs on a cluster parse this file again: the choices were checked when the workflow was started.
+        # Jobs on a cluster parse this file again; the choices were already checked when the workflow started.
         return load_config(path, [with_types(config)], choices=workflow.is_main_process)
     except KinoflowError as error:
         raise WorkflowError(str(error)) from None
@@ -49,7 +49,7 @@ RUNS = sorted({run for experiment in CONFIG.experiments.values() for run in expe
 
 
 def any_of(names):
-    """Return a pattern of the names; of none, one that matches nothing."""
+    """Return a pattern that matches the names; without names, it matches nothing."""
     return "|".join(names) or "(?!)"
 
 
@@ -72,15 +72,15 @@ def at(place, ending="", **names):
 
 
 def table_at(place):
-    """Return the three files of a table."""
+    """Return the Markdown file and the numbers of a table."""
     return {"markdown": at(place, ".md"), "numbers": at(place, ".json")}
 
 
-TARGETS = []  # what `snakemake` makes if nothing is named
+TARGETS = []  # what `snakemake` makes if no target is named
 
 
 def want(stage, place, *endings):
-    """Let a run make the results of all jobs of a stage."""
+    """Add the results of all jobs of a stage to the targets."""
     jobs = [job for experiment in EXPERIMENTS.values() for job, _ in STAGES[stage].jobs(experiment)]
     for job in jobs:
         names = {"experiment": job.experiment, "name": job.name}
@@ -88,7 +88,7 @@ def want(stage, place, *endings):
 
 
 def rows_at(place, ending="", among=None):
-    """Return a function that lists a file of every run and reference of an experiment, if it is `among` some."""
+    """Return a function that lists one file per run and reference of an experiment, if it is `among` those named."""
 
     def files(wildcards):
         if among is not None and wildcards.experiment not in among:
@@ -110,7 +110,7 @@ def shards_at(place, count, ending=""):
 
 
 def optional(place, ending="", when=None):
-    """Return a function that gives a file of an experiment if a job has use for it, else nothing."""
+    """Return a function that gives a file of an experiment if a job needs it, else nothing."""
 
     def file(wildcards):
         return [at(place, ending, **wildcards)] if when(job_of(wildcards)) else []
@@ -119,19 +119,19 @@ def optional(place, ending="", when=None):
 
 
 def weights_of(wildcards):
-    """Return the weights of a run's own network, or of the run that it names; a reference has none."""
+    """Return the weights of a run, its own or those of the run that it names; a reference has none."""
     job = job_of(wildcards)
     return [at(Place.WEIGHTS, experiment=job.experiment, name=job.run.weights or job.name)] if job.is_run else []
 
 
 def judge_weights_of(wildcards):
-    """Return the weights of the run that judges the samples of the others, if one does."""
+    """Return the weights of the run that judges the samples of the others, if there is one."""
     run = judging_run(job_of(wildcards))
     return [at(Place.WEIGHTS, experiment=wildcards.experiment, name=run)] if run else []
 
 
 def flag(name, files):
-    """Return a function that gives a flag and its files for a shell; nothing if there are none."""
+    """Return a function that gives a flag with its files for the shell, or nothing if there are no files."""
 
     def text(wildcards):
         found = files(wildcards)
@@ -153,7 +153,7 @@ tokenizer_of = optional(Place.TOKENIZER, ".safetensors", when=lambda job: job.ex
 search_of = optional(Place.SEARCH, when=lambda job: job.run.sampling.searched)
 
 
-# What the declaration of a stage says of a job.
+# What the declaration of a stage says about a job.
 
 
 def job_of(wildcards):
@@ -161,7 +161,7 @@ def job_of(wildcards):
 
 
 def declared(name):
-    """Return the parameters of a rule: the configuration's file, and what its jobs depend on besides their inputs."""
+    """Return the parameters of a rule: the configuration file, and what its jobs depend on besides their inputs."""
 
     def settings(wildcards):
         return settings_and_code(name, wildcards.experiment, wildcards.get("name", ""))[0]
@@ -172,16 +172,16 @@ def declared(name):
     return {"config": at(Place.CONFIG), "settings": settings, "code": code}
 
 
-@cache  # Snakemake asks for all jobs that are ready each time it schedules one
+@cache  # Snakemake asks again for all ready jobs each time it schedules one
 def settings_and_code(stage, experiment, name):
     job = Job(CONFIG, experiment, name)
     return STAGES[stage].settings_text(job), f"code of {stage}: {STAGES[stage].code(job)[:16]}"
 
 
 def files_of(name):
-    """Return a function that lists what a stage is made from besides results: fetched files, and the user's own.
+    """Return a function that lists what a stage reads besides results: fetched files, and the user's own.
 
-    Those of the user that are missing are left out: preflight reports them all at once.
+    Missing files of the user are left out: preflight reports them all at once.
     """
 
     def files(wildcards):
@@ -193,7 +193,7 @@ def files_of(name):
 
 
 def files_of_metrics(wildcards):
-    """Return the same of a stage that measures, and the file that says that the judge is there, if it is no run."""
+    """Return the same for metrics, and the file that says that the judge is available, if the judge is not a run."""
     outside = is_judged_from_outside(job_of(wildcards))
     return files_of("score")(wildcards) + ([at(Place.JUDGE, **wildcards)] if outside else [])
 

@@ -1,5 +1,5 @@
-# Crystals: from samples to what is known of each structure. Journals of finished rows are not declared as output, so that
-# Snakemake keeps them when a job fails and is tried again.
+# Crystals: from samples to all that is known about each structure. Journals of finished rows are not declared as
+# output, so that Snakemake keeps them when a job fails and is tried again.
 localrules:
     decode,
     gather_relaxed,
@@ -49,7 +49,7 @@ rule describe:
 
 
 rule describe_test:
-    """Describe the test structures, which samples are compared with."""
+    """Describe the test structures that samples are compared with."""
     input:
         rows=at(Place.ROWS),
     output:
@@ -167,7 +167,7 @@ rule calibrate:
 
 
 rule assess:
-    """Put together all that is known of each crystal."""
+    """Collect all that is known about each crystal."""
     input:
         described=rules.describe.output.table,
         relaxed=rules.gather_relaxed.output.table,

@@ -4,7 +4,7 @@ localrules:
 
 
 rule fetch:
-    """Fetch a file of the catalogue, verified by its checksum."""
+    """Fetch a file of the catalogue and verify its checksum."""
     output:
         f"{CONFIG.data.cache}/{{group}}/{{file}}",
     log:
@@ -45,7 +45,7 @@ rule prepare:
 
 
 rule prepare_crystals:
-    """Prepare the tokens of an experiment on crystals, and a table of the structures that they are of."""
+    """Prepare the tokens of an experiment on crystals, and a table of their structures."""
     input:
         files=files_of("prepare"),
     output:

@@ -1,12 +1,12 @@
-# Images: from samples to pictures, what these are compared with, and what is drawn and tabulated of them. Journals are
-# not declared as output, so that Snakemake keeps them when a job fails and is tried again.
+# Images: pictures of samples, the reference to compare them with, and their figures and tables. Journals are not
+# declared as output, so that Snakemake keeps them when a job fails and is tried again.
 localrules:
     conditional_path,
     sweeps,
 
 
 rule train_classifier:
-    """Train a classifier whose features images are compared by."""
+    """Train the classifier whose features are used to compare images."""
     input:
         images=rules.prepare_images.output.images,
     output:
@@ -126,7 +126,7 @@ rule search:
 
 
 rule conditional_path:
-    """Draw images on their way along the paths of an experiment."""
+    """Draw images along the paths of an experiment."""
     input:
         tokens=at(Place.TOKENS),
         tokenizer=tokenizer_of,

@@ -1,7 +1,7 @@
 # What jobs ask of the machine. The n-th attempt asks for n times the memory and time, up to `limits`.
 
-# Whether a job has GPUs is said in the configuration, so that of two jobs of a rule one may have them and the other not.
-# What the profile gives to those that do, such as a partition, is therefore below a name that is no rule's.
+# The configuration says whether a job has GPUs, so one job of a rule may have some and another none. What the profile
+# gives to jobs with GPUs, such as a partition, is therefore below a name of its own, not below the name of a rule.
 GPU_JOBS = workflow.resource_settings.overwrite_resources.get("jobs_with_gpus", {})
 ALL_JOBS = workflow.resource_settings.default_resources or {}
 OURS = {"gpu", "gres", "gpus_per_node", "nodes", "mpi", "tasks", "tasks_per_gpu", "mem_mb", "disk_mb", "runtime"}
@@ -13,17 +13,17 @@ if OURS & GPU_JOBS.keys():
 
 
 def given(key, gpus, wildcards, job):
-    """Return the profile's value of a resource for a job with so many GPUs, None if it has none."""
+    """Return the profile's value of a resource for a job with or without GPUs, or None."""
     values = GPU_JOBS if gpus else ALL_JOBS
     return values[key].evaluate(wildcards, **job).value if key in values else None
 
 
 def resources_of(name):
-    """Return the resources of a rule by what its stage declares.
+    """Return the resources of a rule, as its stage declares them.
 
-    Several nodes are for SLURM, which takes their jobs for MPI's: it runs the command once, on the first node, and the
-    command starts the processes on all of them. `gpu` is a number for all nodes together, which might be spread
-    unevenly, so that for several nodes `gres` asks for GPUs on each.
+    Only SLURM runs jobs on several nodes, as MPI jobs: it runs the command once, on the first node, and the command
+    starts the processes on all nodes. `gpu` is the number for all nodes together, and SLURM might spread them unevenly:
+    for several nodes, `gres` asks for GPUs on each node.
     """
     stage = STAGES[name]
 
@@ -66,7 +66,7 @@ def resources_of(name):
         "nodes": nodes,
         "mpi": on_several_nodes(lambda wildcards: "srun"),
         "tasks": on_several_nodes(nodes),
-        "tasks_per_gpu": on_several_nodes(lambda wildcards: 0),  # or the plugin would take that of `tasks` for it
+        "tasks_per_gpu": on_several_nodes(lambda wildcards: 0),  # or the plugin would use `tasks` for it
         "mem_mb": mem_mb,
         "runtime": runtime,
     }

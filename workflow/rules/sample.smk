@@ -1,5 +1,5 @@
-# Samples of the runs, in shards that are joined, and of the references. Journals of finished blocks are not declared as
-# output, so that Snakemake keeps them when a job fails and is tried again.
+# Samples of the runs, drawn in shards and joined, and of the references. Journals of finished blocks are not declared
+# as output, so that Snakemake keeps them when a job fails and is tried again.
 localrules:
     gather,
     reference,

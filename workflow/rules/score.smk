@@ -3,7 +3,7 @@
 
 
 def evidence_of(wildcards):
-    """Return the tables by which the crystals, or the pictures by which the images of a run or reference are scored."""
+    """Return the files that a run or reference is scored with: tables of crystals, or pictures of images."""
     if wildcards.experiment in IMAGES:
         classifier = classifier_of(wildcards)
         return {

@@ -1,5 +1,5 @@
-# Before the first job: is there all that the planned jobs need? It is no rule, since a rule that runs again would hide,
-# behind `ancient`, whether the rules after it have to run again, too.
+# Before the first job: check that all that the planned jobs need is there. This is not a rule: the other rules would
+# need it as an `ancient` input, and that would hide whether they have to run again.
 from pipeline.config.loading import write_config
 from pipeline.inspect.preflight.check import preflight
 from pipeline.store.locks import check_unclaimed, claim
@@ -8,7 +8,7 @@ COMMAND = re.compile(r"python -m pipeline ([a-z-]+)")
 
 
 def stage_of(rule):
-    """Return the stage whose command a rule calls; None: it calls none."""
+    """Return the stage whose command a rule calls, or None."""
     called = COMMAND.search(rule.shellcmd or "")
     return STAGES.get(called[1].replace("-", "_")) if called else None
 
@@ -30,7 +30,7 @@ def check_what_is_planned():
 
 
 def stop_for(jobs, problem, remedy):
-    """Stop, naming the rules of the jobs that the profile has a problem with, if there are any."""
+    """Stop if there are jobs that the profile has a problem with, and name their rules."""
     rules = sorted({job.rule.name for job in jobs})
     if rules:
         raise WorkflowError(f"workflow/profiles/slurm/config.yaml: {problem} the jobs of {', '.join(rules)}; {remedy}")
@@ -63,7 +63,7 @@ def alone(check):
         raise WorkflowError(str(error)) from None
 
 
-# Before Snakemake looks at files that the other run is writing, and takes them for what a crash has left.
+# Check before Snakemake sees files that another run is writing: it would take them for leftovers of a crash.
 ONLY_LOOKING = re.compile(
     r"-[a-zA-Z]*n|--(dry-?run|(detailed-)?summary|report|lint|list.*|dag|rulegraph|filegraph|d3dag)"
 )
@@ -74,9 +74,9 @@ if workflow.is_main_process and "snakemake" in sys.argv[0] and not any(map(ONLY_
 def look_only_when_a_job_ends():
     """Let Snakemake schedule when a job has ended, not on a timer.
 
-    To limit how many jobs start in a second (--max-jobs-per-timespan), Snakemake 9 sets a timer of a second whenever it
-    has looked for jobs to start, and another one when that has rung: one more for every job that ends. Here a job takes
-    seconds at least, and no limit is needed.
+    To limit how many jobs start per second (--max-jobs-per-timespan), Snakemake 9 sets a timer of one second whenever it
+    looks for jobs to start, and sets it again when it fires: every job that ends adds one more timer. Our jobs take
+    seconds at least, so no limit is needed.
     """
     workflow.scheduler.job_rate_limiter = None
 

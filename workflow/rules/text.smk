@@ -24,7 +24,7 @@ rule texts:
 
 
 rule judge:
-    """Make sure that the language model that judges samples is there, before hours are spent."""
+    """Check that the language model that judges samples is available, before hours are spent."""
     input:
         files=files_of("judge"),
     output:

@@ -1,4 +1,4 @@
-# From images to tokens: as they are, or by way of a tokenizer that is trained first.
+# From images to tokens: pixels, or codes of a tokenizer that is trained first.
 
 
 rule prepare_images:
@@ -24,7 +24,7 @@ rule prepare_images:
 
 
 rule prepare_pixels:
-    """Make tokens of images as they are."""
+    """Use the pixels of images as tokens."""
     input:
         images=rules.prepare_images.output.images,
     output:
@@ -49,7 +49,7 @@ rule prepare_pixels:
 
 # Checkpoints are not declared as output, so that Snakemake keeps them when a job fails and is tried again.
 rule train_tokenizer:
-    """Train the VQVAE that makes codes of images."""
+    """Train the VQVAE that turns images into codes."""
     input:
         images=rules.prepare_images.output.images,
         files=files_of("train_tokenizer"),
@@ -78,7 +78,7 @@ rule train_tokenizer:
 
 
 rule encode:
-    """Make tokens of images by a trained tokenizer."""
+    """Turn images into tokens with a trained tokenizer."""
     input:
         images=rules.prepare_images.output.images,
         tokenizer=rules.train_tokenizer.output.weights,
@@ -104,7 +104,7 @@ rule encode:
 
 
 rule tokenizer_report:
-    """Say how good a tokenizer is."""
+    """Measure how good a tokenizer is."""
     input:
         images=rules.prepare_images.output.images,
         tokens=rules.encode.output.tokens,

@@ -1,6 +1,6 @@
 # Training. Checkpoints are not declared as output, so that Snakemake keeps them when a job fails and is tried again.
-# `exec` lets no shell stand between: SLURM signals every process of a job, and ends the job once the shell has gone,
-# maybe before the checkpoint is written.
+# `exec` replaces the shell: SLURM signals every process of a job and ends the job once the shell is gone, maybe before
+# the checkpoint is written.
 
 
 rule train:

@@ -39,7 +39,7 @@ def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
 
 
 def _structures(path: Path) -> pd.DataFrame:
-    """Read a column `structure` of pymatgen's structures, by the number of the row."""
+    """Read a column `structure` of pymatgen structures, keyed by the row's number."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as stream:
             column: dict[str, dict[str, Any]] = json.load(stream)["structure"]

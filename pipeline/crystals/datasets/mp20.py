@@ -1,6 +1,6 @@
 """MP-20: Materials Project structures of at most 20 atoms in the splits of T. Xie et al. (2022), with energies.
 
-The checksums of its files are not known to this project: `data.checksums` has to give them (see config/README.md).
+This project does not know the checksums of its files: give them in `data.checksums` (see config/README.md).
 """
 
 from pathlib import Path

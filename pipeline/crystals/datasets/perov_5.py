@@ -1,8 +1,8 @@
-"""Perov-5: perovskites of five atoms, of the benchmark of T. Xie et al. (2022).
+"""Perov-5: perovskites of five atoms, from the benchmark of T. Xie et al. (2022).
 
-The original training split is missing here: this set trains on nine tenths of the original validation split, validates
-on the rest of it and tests on the original test split. Its energies (`heat_all`) are heats of formation against other
-references than those of the Materials Project, so the formation energies count as unknown.
+The original training split is missing here. This set trains on nine tenths of the original validation split, validates
+on the rest of it and tests on the original test split. Its energies (`heat_all`) are heats of formation, but not
+relative to the references of the Materials Project, so the formation energies count as unknown.
 """
 
 from pathlib import Path

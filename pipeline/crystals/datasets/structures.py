@@ -1,4 +1,4 @@
-"""Structures of the user's own: a folder or zip of CIF files, extended XYZ, a CSV with a `cif` column, or parquet."""
+"""The user's own structures: a folder or zip of CIF files, extended XYZ, a CSV with a `cif` column, or parquet."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ class Options(CrystalOptions):
 
 
 def inputs(options: Options) -> list[Path]:
-    """Return the user's files that the tokens are made from; those in folders one by one."""
+    """Return the user's files that the tokens are made from, including each one below a folder."""
     found: list[Path] = []
     for path in _paths(options).values():
         found += sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]

@@ -1,7 +1,7 @@
 """Pictures of crystals of each run, and how far above the convex hull its relaxed crystals are.
 
-On the left is a row a run, and the data for comparison: first the crystals of lowest energy above the hull, then others
-that are structurally valid, then any. A relaxed structure is shown where there is one, else what was generated.
+On the left is one row per run, and the data for comparison: first the crystals with the lowest energy above the hull,
+then others that are structurally valid, then any. A crystal is shown relaxed if possible, otherwise as generated.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from pipeline.errors import KinoflowError
 from pipeline.report.exhibit import Exhibit
 from pipeline.tokens.token_data import TokenData
 
-if TYPE_CHECKING:  # every command reads the options of figures, few draw one
+if TYPE_CHECKING:  # every command reads the options of figures, but few draw one
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # All in inches.
-PICTURE, COLUMN, ROW = 1.45, 1.75, 2.1  # side of a picture, and what it takes with its texts
+PICTURE, COLUMN, ROW = 1.45, 1.75, 2.1  # side of a picture, and its width and height with texts
 HEADING, NAME, MARGIN = 0.62, 0.4, 0.15
-LEAST_WIDTH = 3.4  # of the pictures, for what is written above them
+LEAST_WIDTH = 3.4  # of the pictures, so that the text above them fits
 STRIPS_WIDTH, STRIP_HEIGHT, BELOW_STRIPS = 5.2, 0.85, 0.8
 REASON = 34  # characters of a reason that fit above a picture
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -62,7 +62,7 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
     """Return the figure."""
     from matplotlib.figure import Figure
 
-    exhibits = sorted(exhibits, key=lambda exhibit: exhibit.run in REFERENCES)  # else in their order
+    exhibits = sorted(exhibits, key=lambda exhibit: exhibit.run in REFERENCES)  # references last
     rows = [exhibit for exhibit in exhibits if exhibit.run not in REFERENCES or exhibit.run == "data"]
     pictures = max(NAME + options.per_run * COLUMN, LEAST_WIDTH)
     width = pictures + STRIPS_WIDTH + 3 * MARGIN
@@ -115,7 +115,7 @@ def formula_text(formula: str) -> str:
 
 
 def _crystals_of(exhibit: Exhibit, count: int) -> tuple[list[Shown], Counter[str]]:
-    """Return the first crystals that can be drawn, and for how many samples before them there is which reason."""
+    """Return the first crystals that can be drawn, and how many samples before them cannot, by reason."""
     reasons: Counter[str] = Counter()
 
     def drawable() -> Iterator[Shown]:
@@ -151,7 +151,7 @@ def _order_of(exhibit: Exhibit) -> Integers:
 
 
 def _relaxed_of(exhibit: Exhibit) -> Callable[[str | None], Crystal | None]:
-    """Return a function of a sample's id; it gives the relaxed crystal, or None if there is none that can be drawn."""
+    """Return a function from a sample's id to its relaxed crystal, or to None if there is none that can be drawn."""
     from pipeline.crystals.table import crystal_of
 
     frame = exhibit.tables.get("relaxed")

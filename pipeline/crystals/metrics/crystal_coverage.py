@@ -30,13 +30,13 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
 
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
-    """Return both, with the numbers of fingerprints that they come from; nothing without a test set.
+    """Return recall and precision, with the numbers of fingerprints that they come from; nothing without a test set.
 
     As in Xie et al. (2022): a structure is near if the nearest structure fingerprint and the nearest composition
-    fingerprint of the other set are within their cut-offs; these may belong to different structures. A structure need
-    not be valid; one without fingerprints is not near, and counts: precision is a share of all generated structures,
-    recall one of the whole test set, including structures of it whose description failed (those with a
-    `reason`, such as a time limit): no structure can reach them, and recall is the lower for it.
+    fingerprint of the other set are within their cut-offs. These two may belong to different structures. A structure
+    need not be valid. One without fingerprints is not near, but it counts: precision is a share of all generated
+    structures, recall of the whole test set. Test structures whose description failed (those with a `reason`, such as
+    a time limit) lower the recall: no structure can reach them.
     """
     if evidence.test is None:
         return {}
@@ -65,7 +65,7 @@ def fingerprints_of(described: pd.DataFrame) -> tuple[Floats, Floats]:
 
 
 def nearest(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return the distance of each point of either set to the nearest of the other; infinite if that is empty."""
+    """Return the distance of each point of either set to the nearest of the other; infinite if the other is empty."""
     from scipy.spatial.distance import cdist
 
     of_first, of_second = np.full(len(first), np.inf), np.full(len(second), np.inf)

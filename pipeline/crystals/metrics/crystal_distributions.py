@@ -24,9 +24,9 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
     """Return the distances of density (g/cm3) and number of elements; only the count if no structure is valid.
 
-    As in Xie et al. (2022): a valid structure is valid in its structure and its composition and has fingerprints. Test
-    structures that could not be described have no density and are left out; if there are any, the number of those that
-    were used is given as well.
+    As in Xie et al. (2022): a structure is valid here if it is valid by structure and by composition and has
+    fingerprints. Test structures that could not be described have no density and are left out. If there are any, the
+    number of test structures that were used is returned as well.
     """
     from scipy.stats import wasserstein_distance
 

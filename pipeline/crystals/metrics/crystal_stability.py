@@ -20,12 +20,12 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
 
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
-    """Return the rates of what was asked about.
+    """Return the rates of what was asked for.
 
-    Stability is a share of the structures that were to be relaxed, with those for which that failed, did not converge,
-    or that have no reference: if all are relaxed, of all that were generated, as in the paper. So is S.U.N.: the first
-    of each kind of stable and novel structures, whatever else is like it. Uniqueness and novelty are shares of all that
-    were generated.
+    Stability is a share of the structures that were to be relaxed, including those that failed, did not converge, or
+    have no reference. If all are relaxed, it is a share of all generated structures, as in the paper. S.U.N. is a share
+    of the same structures: the first of each kind among the stable and novel ones, whatever else is like it. Uniqueness
+    and novelty are shares of all generated structures.
     """
     rows = evidence.assessed
     attempted = rows[rows["relaxed"]]
@@ -56,7 +56,7 @@ def _stability(attempted: pd.DataFrame, evaluations: float | None) -> dict[str, 
 
 
 def _dft(attempted: pd.DataFrame) -> dict[str, float]:
-    """Return the stability by density functional theory, once there are such energies."""
+    """Return the stability by density functional theory, if there are such energies."""
     if "dft_energy_above_hull" not in attempted or attempted["dft_energy_above_hull"].isna().all():
         return {}
     known = attempted["dft_energy_above_hull"].notna()

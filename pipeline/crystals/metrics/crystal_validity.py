@@ -15,12 +15,12 @@ class Options(Strict):
 
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
-    """Return the shares, in percent, of all generated structures that are valid; what could not be decoded is not."""
+    """Return the percentages of all generated structures that are valid; a sample that could not be decoded is not."""
     return measure(evidence_of(subject), options, subject.seed)
 
 
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
-    """Return structural validity, and that of compositions by the oxidation states of SMACT 2014 and of SMACT 4."""
+    """Return the validity of structures, and of compositions by the oxidation states of SMACT 2014 and of SMACT 4."""
     rows = evidence.assessed
     return {
         **rate(HEADLINE, int(rows["structural_valid"].sum()), len(rows)),

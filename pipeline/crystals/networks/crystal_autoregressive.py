@@ -27,11 +27,11 @@ class Options(TransformerOptions):
 
 
 class CrystalAutoregressive(nn.Module):
-    """Embeddings and sinusoidal positions, causal attention blocks told the number of atoms, and K logits."""
+    """Embeddings and sinusoidal positions, causal attention blocks that know the number of atoms, and K logits."""
 
     def __init__(self, options: Options, layout: CrystalLayout, begin: int, tokens: int, length: int) -> None:
         super().__init__()
-        # The condition is as wide as a token, which makes 24.6 million parameters at the paper's size (around 25).
+        # The condition is as wide as a token. This gives 24.6 million parameters at the paper's size (around 25).
         width = condition_width = options.width
         self.layout, self.begin, self.length = layout, begin, length
         self.embedding = nn.Embedding(tokens, width)
@@ -60,7 +60,7 @@ class CrystalAutoregressive(nn.Module):
 
     @torch.no_grad()
     def next_logits(self, tokens: Tensor | None, state: Decoding) -> Tensor:
-        """Return the logits of the next tokens [B, K] after `tokens` [B] (None at the beginning); `state` moves on."""
+        """Return the logits [B, K] of the tokens after `tokens` [B] (None at the beginning), and advance `state`."""
         last = state.last_tokens(tokens, self.begin, self.positions.device)
         features = (self.embedding(last) + self.positions[state.position])[:, None]  # [B, 1, W]
         features = self.blocks(features, state.modulations, CAUSAL, state.caches)

@@ -1,4 +1,4 @@
-"""A transformer over crystals that does not know an order of their atoms: permuted atoms give permuted logits.
+"""A transformer over crystals that ignores the order of their atoms: permuted atoms give permuted logits.
 
 Each atom's four tokens become one, all atoms share one position, and attention sees the cell and the atoms but no
 pads. Letters in shapes: B crystals, D = 6 + 4 a tokens of each, W features.
@@ -15,7 +15,7 @@ from pipeline.networks.attention import Sight
 from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, TransformerOptions
 
 # Features of the condition, per feature of a token. The paper gives the width, the depth, the heads and the number of
-# parameters (around 25 million) but not this; 7/4 makes it 25.2 million at the paper's size.
+# parameters (around 25 million) but not this. 7/4 gives 25.2 million at the paper's size.
 CONDITION_RATIO = 7 / 4
 
 
@@ -32,7 +32,7 @@ class CrystalDit(nn.Module):
         self.layout = layout
         self.embedding = nn.Embedding(tokens, width)
         self.join_atom = nn.Linear(PER_ATOM * width, width)
-        self.positions = nn.Embedding(CELL + 1, width)  # the last is that of every atom
+        self.positions = nn.Embedding(CELL + 1, width)  # all atoms share the last
         self.time = TimeEmbedding(condition_width)
         self.blocks = Blocks(options, condition_width)
         self.split_atom = nn.Linear(width, PER_ATOM * width)  # four layers of W to W, in one product

@@ -1,7 +1,7 @@
-"""How the tokens of a crystal lie in a sequence: 6 of the cell, 4 of each atom, and pads in place of further atoms.
+"""The order of a crystal's tokens in a sequence: 6 for the cell, 4 for each atom, and pads in place of further atoms.
 
-Networks find what they need to know in the vocabulary: the pad is the only kind with a single token, and the token that
-begins a sequence is the last of those that are never data before the mask.
+Networks find what they need to know in the vocabulary. The pad is the only kind with a single token. The token that
+begins a sequence is the last one before the mask that is never data.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 
 @dataclass(frozen=True)
 class CrystalLayout:
-    """The most atoms of a crystal, and the pad's token and kind."""
+    """The largest number of atoms in a crystal, and the pad's token and kind."""
 
     atoms: int
     pad_token: int
@@ -24,7 +24,7 @@ class CrystalLayout:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, length: int) -> "CrystalLayout":
-        """Return the layout of sequences of `length` tokens, or say why they cannot be crystals."""
+        """Return the layout of sequences of `length` tokens; raise an error if they cannot be crystals."""
         atoms, rest = divmod(length - CELL, PER_ATOM)
         if atoms < 1 or rest:
             raise KinoflowError(
@@ -43,7 +43,7 @@ class CrystalLayout:
 
 
 def present_atoms(tokens: Tensor, pad: int) -> Tensor:
-    """Return which atoms of `tokens` [B, D] (or of their kinds, with the pad's kind) are there, bool [B, a]."""
+    """Return which atoms of `tokens` [B, D] (or of their kinds, with the pad's kind) are not pads, bool [B, a]."""
     return tokens[:, CELL::PER_ATOM] != pad
 
 

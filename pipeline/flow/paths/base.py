@@ -1,12 +1,13 @@
-"""The conditional probability path: what a user implements, and what every sampler, loss and bound may ask of it.
+"""The conditional probability path: what a user implements, and what samplers, losses and bounds ask of it.
 
-A path is followed by its own clock s(t). Rates and derivatives are taken with respect to s, and a step from t to t + h
-advances the clock by s(t + h) - s(t); the clock of a metric path is beta_t, that of a mixture -log(1 - kappa_t), and a
-path that says nothing of it uses s = t. So derivatives stay finite where ds/dt is not (beta' at t = 0 for a < 1).
+A path has its own clock s(t). Rates and derivatives are taken with respect to s, and a step from t to t + h advances
+the clock by s(t + h) - s(t). The clock of a metric path is beta_t, that of a mixture -log(1 - kappa_t); by default
+s = t. So derivatives stay finite where ds/dt does not: beta' is infinite at t = 0 for a < 1.
 """
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -17,29 +18,42 @@ from pipeline.flow.chunks import row_chunks
 from pipeline.flow.device import Table
 from pipeline.flow.distinct import distinct_rows
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Correction, Jump, SharedJump, row_jump
 from pipeline.flow.state import State
-from pipeline.flow.velocities import Velocity
 from pipeline.flow.vocabulary import Vocabulary
 
-_EDGE = 1e-9  # distance from t = 0 and t = 1 at which a derivative by autodiff stands for the limit there
+if TYPE_CHECKING:
+    from pipeline.flow.rates import ClosedForms
+
+_EDGE = 1e-9  # autodiff stays this far from t = 0 and t = 1, where a derivative may not exist
 
 
 class Path(ABC):
-    """A conditional path p_t(x | x1) over a vocabulary; only `log_prob` must be written."""
+    """A conditional path p_t(x | x1) over a vocabulary. A subclass must write `log_prob`; all else follows from it.
 
-    needs_time = True  # whether the posterior depends on t, so that a network must be told it
-    ends_at_x1 = True  # whether p_1 is a point mass on x1, as generation needs it
+    >>> class Fading(Path):
+    ...     def log_prob(self, x1, t):  # a uniform source that fades out
+    ...         prob = ((1 - t) / self.vocabulary.size)[..., None].repeat(*(1,) * x1.dim(), self.vocabulary.size)
+    ...         return prob.scatter_add(-1, x1[..., None], t[..., None]).log()
+    >>> path, x1, t = Fading(Vocabulary.single(4)), torch.tensor([3]), torch.tensor([0.6], dtype=torch.float64)
+    >>> path.log_prob(x1, t).exp()
+    tensor([[0.1000, 0.1000, 0.1000, 0.7000]], dtype=torch.float64)
+    >>> path.state(x1, t).prob_dot  # dp/dt, by automatic differentiation
+    tensor([[-0.2500, -0.2500, -0.2500,  0.7500]], dtype=torch.float64)
+    """
+
+    needs_time = True  # whether the posterior depends on t; then a network must see t
+    ends_at_x1 = True  # whether p_1 is a point mass on x1, which generation needs
+    closed_forms: ClassVar["ClosedForms"] = {}  # faster rates by the name of a velocity
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
     @abstractmethod
     def log_prob(self, x1: Tensor, t: Tensor) -> Tensor:
-        """Return log p_t(x | x1) for all x, float64[..., K]; `x1` and `t` come in one shape, t in float64."""
+        """Return log p_t(x | x1) for all x, float64[..., K]; `x1` and `t` have one shape, `t` is float64."""
 
     def clock(self, x1: Tensor, t: Tensor) -> Tensor:
-        """Return the clock s(t), which may depend on x1."""
+        """Return the clock s(t); it may depend on x1."""
         return t
 
     def clock_rate(self, x1: Tensor, t: Tensor) -> Tensor:
@@ -63,35 +77,12 @@ class Path(ABC):
         prob_dot = torch.where(log_prob > -745.0, log_prob.exp() * log_prob_dot, 0.0)  # below, exp is 0 in float64
         return State(log_prob, prob_dot, log_prob_dot)
 
-    def net_rates(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
-        """Return a velocity's net rates out of z per unit of clock, [..., K]; subclasses know closed forms."""
-        return velocity(self.state(x1, t), z, x1)
-
-    def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        """Return the jump out of z under a velocity, and a corrector if one is given.
-
-        It depends on x1, z and t alone (how strong the correction is, too), so that equal ones are computed once.
-        """
-        given = (correction.weight, correction.limit) if correction else ()
-        shared = distinct_rows(x1, z, t, *given) if x1.dim() == 1 else None
-        if shared is not None:
-            places, which = shared
-            x1, z, t = x1[places], z[places], t[places]
-            correction = Correction(correction.weight[places], correction.limit[places]) if correction else None
-        prob = self.log_prob(x1, t).exp() if correction else None
-        jump = row_jump(self.net_rates(velocity, x1, z, t), correction, prob)
-        return jump if shared is None else SharedJump(jump, which)
-
-    def jump_size(self, velocity: Velocity, corrected: bool = False) -> int:
-        """Return how many numbers per token `jump`, with a corrector or not, works with: K for rows of rates."""
-        return self.vocabulary.size
-
     def source(self, kinds: Tensor) -> Tensor:
-        """Return log p_0 at positions of `kinds`, [..., K]: the path at t = 0, which must not depend on x1."""
+        """Return log p_0 at positions of `kinds`, [..., K]. The path at t = 0 must not depend on x1."""
         return self._source.on(kinds.device)[kinds]
 
     def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
-        """Return where a token z can only have come from x1 = z, as an unmasked token does."""
+        """Return where a token z can only have come from x1 = z, like an unmasked token."""
         return self._absorbed.on(z.device)[kinds, z]
 
     def sample_source(self, kinds: Tensor, generator: torch.Generator) -> Tensor:
@@ -99,7 +90,7 @@ class Path(ABC):
         return self.draw_source(kinds, uniform(kinds.shape, generator, kinds.device))
 
     def draw_source(self, kinds: Tensor, uniforms: Tensor) -> Tensor:
-        """Return the source's token for each uniform number, without a row of K probabilities per token."""
+        """Return the source's token for each uniform number, without a row of K probabilities for each token."""
         tokens = torch.empty_like(kinds)
         for kind, running in enumerate(self.source_running.on(kinds.device)):
             here = kinds == kind
@@ -108,7 +99,7 @@ class Path(ABC):
         return tokens
 
     def sample(self, x1: Tensor, t: Tensor, generator: torch.Generator) -> Tensor:
-        """Draw x_t ~ p_t(. | x1), each token by itself (eq:prob_path)."""
+        """Draw x_t ~ p_t(. | x1), each token on its own (eq:prob_path)."""
         x1, t = self.aligned(x1, t)
         return self.tokens_at(x1.flatten(), t.flatten(), uniform((x1.numel(),), generator, x1.device)).view_as(x1)
 
@@ -123,7 +114,7 @@ class Path(ABC):
         return tokens
 
     def aligned(self, x1: Tensor, t: Tensor, *, before_end: bool = False) -> tuple[Tensor, Tensor]:
-        """Return `x1` and `t` checked and in one shape; `t` may have fewer trailing axes than `x1`."""
+        """Return `x1` and `t`, checked and in one shape; `t` may lack the last axes of `x1`."""
         check_times(t, "t", before_end=before_end)
         self.vocabulary.kinds_of(x1)
         if t.shape != x1.shape[: t.dim()]:
@@ -132,7 +123,7 @@ class Path(ABC):
         return x1, t.reshape(t.shape + (1,) * (x1.dim() - t.dim())).expand(x1.shape)
 
     def checked_log_prob(self, x1: Tensor, t: Tensor) -> Tensor:
-        """Return `log_prob` in float64 after a check of its shape, and that it is a distribution."""
+        """Return `log_prob` in float64, after a check of its shape and that it is a distribution."""
         log_prob, who = self.log_prob(x1, t).double(), type(self).__name__
         if log_prob.shape != (*x1.shape, self.vocabulary.size):
             expected = (*x1.shape, self.vocabulary.size)
@@ -157,7 +148,7 @@ class Path(ABC):
 
     @cached_property
     def _absorbed(self) -> Table:
-        """Whether only x1 = z leads to z, [kinds, K]; read off log_prob in the middle of the path."""
+        """Whether only x1 = z leads to z, [kinds, K]; read from `log_prob` in the middle of the path."""
         reached = torch.zeros(self.vocabulary.kinds, self.vocabulary.size, dtype=torch.bool)
         for kind, tokens in enumerate(self.vocabulary.targets(torch.arange(self.vocabulary.kinds))):
             for rows in row_chunks(int(tokens.sum()), self.vocabulary.size):

@@ -30,10 +30,10 @@ def geodesic(p: Tensor, q: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class GeodesicPath(Path):
-    """The geodesic from a source to a point mass on x1, which is the kinetic-optimal mixture.
+    """The geodesic from a source to a point mass on x1. It is the kinetic-optimal mixture.
 
-    It may also end at rows q(. | x1) of a `target`: a path to study, but not to generate with, as it does not end at
-    x1.
+    With a `target`, it ends at the rows q(. | x1) instead. Such a path is for study: it does not end at x1, so it
+    cannot generate.
     """
 
     def __init__(self, vocabulary: Vocabulary, source: Tensor, target: Tensor | None = None) -> None:
@@ -69,5 +69,10 @@ class GeodesicPath(Path):
 
 @PATHS.register("geodesic")
 def geodesic_path(vocabulary: Vocabulary, *, source: Tensor | None = None) -> Path:
-    """Return the geodesic from a source, uniform if none is given, to a point mass on x1."""
+    """Return the geodesic from a source to a point mass on x1. The default source is uniform.
+
+    >>> path = build_path("geodesic", Vocabulary.single(4))
+    >>> path.log_prob(torch.tensor([2]), torch.tensor([0.5], dtype=torch.float64)).exp()
+    tensor([[0.0833, 0.0833, 0.7500, 0.0833]], dtype=torch.float64)
+    """
     return GeodesicPath(vocabulary, sources.uniform(vocabulary) if source is None else source)

@@ -1,4 +1,4 @@
-"""A path for each kind of position: a sequence may follow a mask path at some positions and a metric path at others."""
+"""A path for each kind of position: for example a mask path at some positions and a metric path at others."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,17 +6,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pipeline.flow.closed_forms import kindwise
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Correction, Jump
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.registry import PATHS, known_to
 from pipeline.flow.state import State
-from pipeline.flow.velocities import Velocity
 from pipeline.flow.vocabulary import Vocabulary
 
 
 class KindwisePath(Path):
-    """Follows paths[k] where x1 is of kind k; the paths share one vocabulary."""
+    """Follows paths[k] where x1 is of kind k. The paths share one vocabulary."""
+
+    closed_forms = kindwise.CLOSED_FORMS
 
     def __init__(self, vocabulary: Vocabulary, paths: Sequence[Path]) -> None:
         super().__init__(vocabulary)
@@ -29,21 +30,21 @@ class KindwisePath(Path):
         self.ends_at_x1 = all(path.ends_at_x1 for path in paths)
 
     def log_prob(self, x1: Tensor, t: Tensor) -> Tensor:
-        return self._of_kinds(self.vocabulary.kinds_of(x1), lambda path, here: path.log_prob(x1[here], t[here]))
+        return self.of_kinds(self.vocabulary.kinds_of(x1), lambda path, here: path.log_prob(x1[here], t[here]))
 
     def clock(self, x1: Tensor, t: Tensor) -> Tensor:
-        return self._of_kinds(self.vocabulary.kinds_of(x1), lambda path, here: path.clock(x1[here], t[here]))
+        return self.of_kinds(self.vocabulary.kinds_of(x1), lambda path, here: path.clock(x1[here], t[here]))
 
     def clock_rate(self, x1: Tensor, t: Tensor) -> Tensor:
-        return self._of_kinds(self.vocabulary.kinds_of(x1), lambda path, here: path.clock_rate(x1[here], t[here]))
+        return self.of_kinds(self.vocabulary.kinds_of(x1), lambda path, here: path.clock_rate(x1[here], t[here]))
 
     def increment(self, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
         kinds = self.vocabulary.kinds_of(x1)
-        return self._of_kinds(kinds, lambda path, here: path.increment(x1[here], t[here], t_next[here]))
+        return self.of_kinds(kinds, lambda path, here: path.increment(x1[here], t[here], t_next[here]))
 
     def state(self, x1: Tensor, t: Tensor) -> State:
         kinds = self.vocabulary.kinds_of(x1)
-        fields = self._of_kinds(
+        fields = self.of_kinds(
             kinds,
             lambda path, here: torch.stack(
                 [(state := path.state(x1[here], t[here])).log_prob, state.prob_dot, state.log_prob_dot], dim=-1
@@ -51,48 +52,19 @@ class KindwisePath(Path):
         )
         return State(*fields.unbind(-1))
 
-    def net_rates(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
-        kinds = self.vocabulary.kinds_of(x1)
-        return self._of_kinds(kinds, lambda path, here: path.net_rates(velocity, x1[here], z[here], t[here]))
-
-    def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        kinds, jumps = self.vocabulary.kinds_of(x1), {}
-        for kind, path in enumerate(self.paths):
-            here = kinds == kind
-            part = Correction(correction.weight[here], correction.limit[here]) if correction else None
-            jumps[kind] = path.jump(velocity, x1[here], z[here], t[here], part)
-        return KindwiseJump(kinds, jumps)
-
     def source(self, kinds: Tensor) -> Tensor:
-        return self._of_kinds(kinds, lambda path, here: path.source(kinds[here]))
+        return self.of_kinds(kinds, lambda path, here: path.source(kinds[here]))
 
     def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
-        return self._of_kinds(kinds, lambda path, here: path.absorbed(z[here], kinds[here]))
+        return self.of_kinds(kinds, lambda path, here: path.absorbed(z[here], kinds[here]))
 
-    def _of_kinds(self, kinds: Tensor, function: Callable[[Path, Tensor], Tensor]) -> Tensor:
-        """Return what a function of (path, where its kind is) gives for each path, in the places of the positions."""
+    def of_kinds(self, kinds: Tensor, function: Callable[[Path, Tensor], Tensor]) -> Tensor:
+        """Call a function of (path, mask of its positions) for each path, and put the results back in their places."""
         masks = [kinds == kind for kind in range(len(self.paths))]
         parts = [function(path, here) for path, here in zip(self.paths, masks, strict=True)]
         places = torch.cat([here.flatten().nonzero().squeeze(-1) for here in masks])
         merged = torch.cat(parts)[torch.argsort(places)]
         return merged.reshape(*kinds.shape, *merged.shape[1:])
-
-
-class KindwiseJump(Jump):
-    """The jumps of several paths, each at the positions of its kind."""
-
-    def __init__(self, kinds: Tensor, jumps: dict[int, Jump]) -> None:
-        self._kinds, self._jumps = kinds, jumps
-        self.rate = torch.empty(kinds.shape, dtype=torch.float64, device=kinds.device)
-        for kind, jump in jumps.items():
-            self.rate[kinds == kind] = jump.rate
-
-    def destination(self, uniforms: Tensor) -> Tensor:
-        tokens = torch.empty_like(self._kinds)
-        for kind, jump in self._jumps.items():
-            here = self._kinds == kind
-            tokens[here] = jump.destination(uniforms[here])
-        return tokens
 
 
 @PATHS.register("kindwise")
@@ -103,9 +75,17 @@ def kindwise_path(
     counts: Tensor | None = None,
     distances: Tensor | None = None,
 ) -> Path:
-    """Return the path that follows paths[k] = {name, options} at positions of kind k; by default metric and uniform.
+    """Return the path that follows paths[k] = {name, options} at positions of kind k.
 
-    What is known of the data (`counts` of tokens, `distances` between them) is passed on to the paths that take it.
+    By default the kinds take turns with metric and uniform. The `counts` of tokens and the `distances` between them are
+    passed on to the paths that take them.
+
+    >>> elements_and_angles = Vocabulary([0, 0, 0, 1, 1, 1, 1, -1])  # tokens 0..2, tokens 3..6, a mask
+    >>> path = build_path("kindwise", elements_and_angles, paths=[{"name": "mask"}, {"name": "metric", "lp": 2}])
+    >>> path.log_prob(torch.tensor([1, 4]), torch.tensor([0.5, 0.5], dtype=torch.float64)).exp()
+    tensor([[0.0000, 0.5000, 0.0000, 0.0000, 0.0000, 0.0000, 0.0000, 0.5000],
+            [0.0000, 0.0000, 0.0000, 0.2616, 0.4079, 0.2616, 0.0689, 0.0000]],
+           dtype=torch.float64)
     """
     known = {key: value for key, value in (("counts", counts), ("distances", distances)) if value is not None}
     chosen = paths or [{"name": ("metric", "uniform")[kind % 2]} for kind in range(vocabulary.kinds)]

@@ -1,4 +1,4 @@
-"""Mixture paths: mass moves from a source straight to x1; with a mask, uniform or statistical source."""
+"""Mixture paths: mass moves from a source straight to x1. The source is a mask, uniform, or from token statistics."""
 
 from typing import Any
 
@@ -8,19 +8,26 @@ from torch import Tensor
 from pipeline.flow import sources
 from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import check_distribution
+from pipeline.flow.closed_forms import mixture
 from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Correction, Jump
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.registry import PATHS
-from pipeline.flow.schedulers import SCHEDULERS, Scheduler
+from pipeline.flow.schedulers import SCHEDULERS, Scheduler, kinetic_optimal
 from pipeline.flow.state import State, at
-from pipeline.flow.velocities import Velocity, kinetic_optimal
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 
 
 class MixturePath(Path):
-    """p_t(x | x1) = (1 - kappa_t(x1)) p(x) + kappa_t(x1) delta_x1(x), by the clock s = -log(1 - kappa_t(x1))."""
+    """p_t(x | x1) = (1 - kappa_t(x1)) p(x) + kappa_t(x1) delta_x1(x). The clock is s = -log(1 - kappa_t(x1)).
+
+    >>> source = torch.tensor([[0.5, 0.3, 0.2]])  # one row for each kind of position
+    >>> path = MixturePath(Vocabulary.single(3), source, scheduler="linear")
+    >>> path.log_prob(torch.tensor([2]), torch.tensor([0.5], dtype=torch.float64)).exp()
+    tensor([[0.2500, 0.1500, 0.6000]], dtype=torch.float64)
+    """
+
+    closed_forms = mixture.CLOSED_FORMS
 
     def __init__(self, vocabulary: Vocabulary, source: Tensor, scheduler: str | Scheduler) -> None:
         super().__init__(vocabulary)
@@ -47,7 +54,7 @@ class MixturePath(Path):
         return self.scheduler.rate(t, x1)
 
     def increment(self, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
-        """Return h kappa'/(1 - kappa) at t, as the paper's first-order steps have it; the exact step uses the clock."""
+        """Return h kappa'/(1 - kappa) at t, as in the paper's first-order steps. The exact step uses the clock."""
         return (t_next - t) * self.clock_rate(x1, t)
 
     def source(self, kinds: Tensor) -> Tensor:
@@ -70,29 +77,6 @@ class MixturePath(Path):
         log_prob_dot = (-torch.ones_like(source)).scatter(-1, x1[..., None], log_gain)
         return State(log_prob, prob_dot, torch.where(log_prob > -torch.inf, log_prob_dot, 0.0))
 
-    def net_rates(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
-        """Return the net rates; the kinetic-optimal ones are 1 from z to x1 (eq:neta_velocity_mixture), and back.
-
-        The net flux back, which only correctors use, takes x1 to x at the rate -(1 - kappa) p(x) / p_t(x1).
-        """
-        if velocity is not kinetic_optimal:
-            return super().net_rates(velocity, x1, z, t)
-        kinds = self.vocabulary.kinds_of(x1)
-        source = self.source_prob.on(x1.device)[kinds]
-        forth = torch.zeros_like(source).scatter(-1, x1[..., None], 1.0) * (at(source, z) > 0)
-        prob_x1 = self.prob_x1(x1, t)
-        rate = torch.exp(-self.clock(x1, t)) / prob_x1.clamp(min=torch.finfo(torch.float64).tiny) * (prob_x1 > 0)
-        back = (-rate[..., None] * source).scatter(-1, x1[..., None], 0.0)
-        return torch.where((z == x1)[..., None], back, forth)
-
-    def jump(self, velocity: Velocity, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        if velocity is not kinetic_optimal:
-            return super().jump(velocity, x1, z, t, correction)
-        return MixtureJump(self, x1, z, t, correction)
-
-    def jump_size(self, velocity: Velocity, corrected: bool = False) -> int:
-        return 1 if velocity is kinetic_optimal else self.vocabulary.size
-
     def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
         """Return where the source gives z no mass, so that z has already reached x1."""
         return self.source_prob.on(z.device)[kinds, z] == 0
@@ -102,54 +86,26 @@ class MixturePath(Path):
         arrived = uniform(x1.shape, generator, x1.device) < self.scheduler.kappa(t, x1)
         return torch.where(arrived, x1, self.sample_source(self.vocabulary.kinds_of(x1), generator))
 
-    def prob_x1(self, x1: Tensor, t: Tensor) -> Tensor:
-        """Return p_t(x1 | x1), accurate near t = 0."""
-        clock = self.clock(x1, t)
-        source_x1 = self.source_prob.on(x1.device)[self.vocabulary.kinds_of(x1), x1]
-        return torch.exp(-clock) * source_x1 - torch.expm1(-clock)
-
-
-class MixtureJump(Jump):
-    """The kinetic-optimal jump of a mixture: to x1 at rate 1, and, with a corrector, from x1 back to the source.
-
-    With Correction(w, L), the corrector's rates are min(w, L p_t(x1)) to x1, and (1 - kappa) p(x) min(w / p_t(x1), L)
-    from x1 to x.
-    """
-
-    def __init__(
-        self, path: MixturePath, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None
-    ) -> None:
-        self._path, self._x1, self._z, self._kinds = path, x1, z, path.vocabulary.kinds_of(x1)
-        source = path.source_prob.on(x1.device)
-        self._source_x1, self._corrected = source[self._kinds, x1], correction is not None
-        self.rate = ((z != x1) & (source[self._kinds, z] > 0)).double()
-        if correction is not None:
-            prob_x1 = path.prob_x1(x1, t)
-            weight, limit = correction.weight, correction.limit
-            from_source = torch.exp(-path.clock(x1, t)) * (1 - self._source_x1)
-            back = from_source * torch.minimum(weight / prob_x1.clamp(min=torch.finfo(torch.float64).tiny), limit)
-            forth = self.rate * torch.minimum(weight, limit * prob_x1)
-            self.rate = self.rate + torch.where(z == x1, back * (prob_x1 > 0), forth)
-
-    def destination(self, uniforms: Tensor) -> Tensor:
-        if not self._corrected:
-            return self._x1
-        running = self._path.source_running.on(uniforms.device)
-        before = torch.where(self._x1 > 0, running[self._kinds, (self._x1 - 1).clamp(min=0)], 0.0)
-        passed = uniforms * (1 - self._source_x1)  # a number in the source's mass with that of x1 cut out
-        passed = passed + torch.where(passed >= before, self._source_x1, 0.0)
-        return torch.where(self._z == self._x1, self._path.draw_source(self._kinds, passed), self._x1)
-
 
 @PATHS.register("mask")
 def mask_path(vocabulary: Vocabulary, *, scheduler: str = "linear") -> Path:
-    """Return the mixture of the mask token and x1."""
+    """Return the mixture of the mask token and x1.
+
+    >>> path = build_path("mask", Vocabulary.single(4, specials=1), scheduler="cubic")  # token 4 is the mask
+    >>> path.sample(torch.tensor([[0, 1, 2, 3]]), torch.tensor([0.8]), torch.Generator().manual_seed(0))
+    tensor([[4, 4, 2, 4]])
+    """
     return MixturePath(vocabulary, sources.mask(vocabulary), scheduler)
 
 
 @PATHS.register("uniform")
-def uniform_path(vocabulary: Vocabulary, *, scheduler: str = "kinetic_optimal") -> Path:
-    """Return the mixture of the uniform distribution and x1."""
+def uniform_path(vocabulary: Vocabulary, *, scheduler: str = kinetic_optimal.__name__) -> Path:
+    """Return the mixture of the uniform distribution and x1.
+
+    >>> path = build_path("uniform", Vocabulary.single(4), scheduler="linear")
+    >>> path.log_prob(torch.tensor([0]), torch.tensor([0.6], dtype=torch.float64)).exp()
+    tensor([[0.7000, 0.1000, 0.1000, 0.1000]], dtype=torch.float64)
+    """
     return MixturePath(vocabulary, sources.uniform(vocabulary), scheduler)
 
 
@@ -161,12 +117,17 @@ def _zipf_counts(vocabulary: Vocabulary) -> dict[str, Any]:
 def statistics_path(
     vocabulary: Vocabulary,
     *,
-    scheduler: str = "kinetic_optimal",
+    scheduler: str = kinetic_optimal.__name__,
     beta_0: float = -1.0,
     counts: Tensor | None = None,
     smoothing: float = 1.0,
 ) -> Path:
-    """Return the mixture of the source softmax(-beta_0 log p_stats) and x1, p_stats from the counts of all tokens."""
+    """Return the mixture of the source softmax(-beta_0 log p_stats) and x1, with p_stats from the counts of all tokens.
+
+    >>> path = build_path("statistics", Vocabulary.single(3), counts=torch.tensor([96, 1, 0]))
+    >>> path.source(torch.tensor(0)).exp()
+    tensor([0.9700, 0.0200, 0.0100], dtype=torch.float64)
+    """
     if counts is None:
         raise FlowError("statistics: the path needs the counts of all tokens in the training data (option counts)")
     return MixturePath(vocabulary, sources.token_statistics(vocabulary, counts, beta_0, smoothing), scheduler)

@@ -1,4 +1,4 @@
-"""The registry of paths: builders of a path over a vocabulary; the law tests build every one of them."""
+"""The registry of paths. An entry builds a path over a vocabulary; the law tests build every one of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,5 +10,5 @@ PATHS: Registry[Callable[..., Path]] = Registry("path")
 
 
 def known_to(name: str, known: dict[str, Any]) -> dict[str, Any]:
-    """Return what the path registered under `name` takes of what is known of the data, such as counts of tokens."""
+    """Return the part of what is `known` of the data that the path `name` takes, such as counts of tokens."""
     return {key: value for key, value in known.items() if key in PATHS.options(name)}

@@ -1,4 +1,4 @@
-"""Images as codes of a VQVAE, which is trained on them first (`tokenizer` of the experiment)."""
+"""Images as codes of a VQVAE that is first trained on them (`tokenizer` of the experiment)."""
 
 from pydantic import Field
 
@@ -18,5 +18,5 @@ class Options(ImageOptions):
 
 
 def vocabulary(options: Options) -> Vocabulary:
-    """Return one token for each code, and a mask; which of them are never used is known only after the training."""
+    """Return one token per code, and a mask; only after training is it known which codes are never used."""
     return Vocabulary.single(options.codes, specials=1)

@@ -1,4 +1,4 @@
-"""Images as they are: a token a pixel and channel, which is its value."""
+"""Images as pixels: one token per pixel and channel, its value."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def vocabulary(options: Options) -> Vocabulary:
 
 
 def from_images(options: Options, images: ImageData) -> TokenData:
-    """Return the values of the pixels, row by row and channel by channel in each; all views of the training images."""
+    """Return the values of the pixels, row by row, with their channels side by side; training images in all views."""
     parts = {split: list(images.parts(split)) for split in SPLITS} | {"train": list(images.training_parts())}
     tokens: dict[str, Any] = {
         split: torch.cat([part.flatten(1) for part, _ in found]) for split, found in parts.items()

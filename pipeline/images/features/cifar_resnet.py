@@ -1,7 +1,7 @@
-"""A residual network (K. He et al., 2016) that tells the classes of CIFAR-10 apart: 64 features of small images.
+"""A residual network (K. He et al., 2016) that classifies CIFAR-10: 64 features of small images.
 
-Figures compare with others by the same network only. It sees 32 pixels a side: other images are resized (bilinear, with
-a filter where they shrink), and grey ones have the same value in all three channels.
+Compare scores only with those of the same network. It sees 32 pixels per side: other images are resized (bilinear,
+antialiased when shrinking), and grey images get three equal channels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import Field
 from pipeline.config import Strict
 from pipeline.images.features.missing import FeatureError
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
     from torch import Tensor
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # names of types; what is computed with is imported where it 
 
 _FILES = {20: "cifar10_resnet/resnet20-12fca82f.th", 56: "cifar10_resnet/resnet56-4bfd9763.th"}
 _SIDE = 32
-_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # what it was trained with: those of ImageNet
+_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, as in its training
 
 
 class Options(Strict):
@@ -37,7 +37,7 @@ def label(options: Options) -> str:
 
 
 def files(options: Options) -> list[str]:
-    """Return the names in the catalogue of its files."""
+    """Return the catalogue names of its files."""
     return [_FILES[options.depth]]
 
 

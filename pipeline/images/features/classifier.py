@@ -1,6 +1,6 @@
 """A small classifier that the workflow trains on the experiment's own images and classes.
 
-It needs no file from elsewhere. Figures compare runs of one experiment and nothing else.
+It needs no file from elsewhere. Compare its scores only between runs of one experiment.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import Field
 from pipeline.config import Strict
 from pipeline.images.features.missing import FeatureError
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
 
     from pipeline.images.extractor import FeatureExtractor

@@ -1,7 +1,7 @@
 """EfficientNet-Lite0 (M. Tan and Q. Le, 2019), trained on ImageNet: 1280 features, from a package registry.
 
-Figures compare with others by the same network only. It sees 224 pixels a side: images are resized (bilinear, with a
-filter where they shrink), and grey ones have the same value in all three channels.
+Compare scores only with those of the same network. It sees 224 pixels per side: images are resized (bilinear,
+antialiased when shrinking), and grey images get three equal channels.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pipeline.config import Strict
 from pipeline.images.features.missing import FeatureError
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
     from torch import Tensor
 
@@ -31,7 +31,7 @@ def label(options: Options) -> str:
 
 
 def files(options: Options) -> list[str]:
-    """Return the names in the catalogue of its files."""
+    """Return the catalogue names of its files."""
     return [FILE]
 
 

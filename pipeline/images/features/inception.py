@@ -1,6 +1,6 @@
 """Inception v3 (C. Szegedy et al., 2016) as the TorchScript file that most Fréchet distances are computed with.
 
-It is called with bytes in three channels, resizes them by itself to 299 pixels and returns 2048 features.
+It takes bytes in three channels, resizes them to 299 pixels itself and returns 2048 features.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pydantic import Field
 from pipeline.config import Strict
 from pipeline.images.features.missing import FeatureError
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
     from torch import Tensor
 
     from pipeline.images.extractor import FeatureExtractor
 
 FILE = "inception/inception-2015-12-05.pt"
-_PROBE = 32  # pixels a side of the image that is tried first
+_PROBE = 32  # pixels per side of the image that is tried first
 
 
 class Options(Strict):
@@ -38,17 +38,17 @@ def label(options: Options) -> str:
 
 
 def files(options: Options) -> list[str]:
-    """Return the names in the catalogue of its files."""
+    """Return the catalogue names of its files."""
     return [FILE] if options.path is None else []
 
 
 def inputs(options: Options) -> list[Path]:
-    """Return the user's file, if it is one."""
+    """Return the user's file, if one is given."""
     return [] if options.path is None else [Path(options.path).expanduser()]
 
 
 def load(options: Options, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
-    """Return the network of the user's file, or of the published one in `cache`, which was checked when fetched."""
+    """Return the network from the user's file, or from the published one in `cache`, which was checked when fetched."""
     import torch
 
     from pipeline.images.extractor import FeatureExtractor, in_colour
@@ -63,7 +63,7 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
     extractor = FeatureExtractor(embed, 0, device)
     try:
         probe = extractor.features(torch.zeros(1, _PROBE, _PROBE, 3, dtype=torch.uint8))
-    except RuntimeError as error:  # TorchScript's own, whatever is wrong
+    except RuntimeError as error:  # TorchScript raises it for any fault
         called = "cannot be called as network(uint8[N, 3, H, W], return_features=True)"
         raise FeatureError("inception", f"{path}: {called} ({_reason(error)})") from error
     if probe.dim() != 2:
@@ -97,7 +97,7 @@ def _script(path: Path, device: torch.device) -> Any:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that TorchScript is old is known: the file is so
+            warnings.simplefilter("ignore")  # TorchScript is deprecated, but the file needs it
             network = torch.jit.load(str(path), map_location=device)
     except (RuntimeError, ValueError) as error:
         raise FeatureError("inception", f"{path}: no TorchScript file ({_reason(error)})") from error

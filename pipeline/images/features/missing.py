@@ -1,4 +1,4 @@
-"""The error of features that cannot be had, with the ways to have some."""
+"""The error for features that are not available; it lists the alternatives."""
 
 from pipeline.errors import KinoflowError
 
@@ -10,7 +10,7 @@ _WAYS = """or set scoring.frechet_distance.features to one of
 
 
 class FeatureError(KinoflowError):
-    """Features that cannot be had: which ones, why, and what to choose in their place."""
+    """Features that are not available: which ones, why, and what to choose instead."""
 
     def __init__(self, features: str, reason: str) -> None:
         super().__init__(f"scoring.frechet_distance.features = {features}: {reason}; {_WAYS}")

@@ -1,4 +1,4 @@
-"""Samples of images, a column a class, and how far they are from data by the number of steps and by guidance."""
+"""Samples of images, one column per class, and their distance from data by the number of steps and by guidance."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:  # every command reads the options of figures, few draw one
     from matplotlib.figure import Figure
 
 SCORES = True  # it is given the scores of the samples
-TOKENS = False  # but not the samples themselves, of which it shows the pictures
+TOKENS = False  # but not the samples themselves: it shows their pictures
 COLUMNS = 10  # pictures in a row
 INCHES = 0.55  # side of one picture
 CURVES = 3.2  # height of the panels below, inches
 SMALL = 7  # points of labels
-LETTER = 0.056  # inches that a letter of a label is wide, at most in the mean
+LETTER = 0.056  # width of a letter of a label in inches, at most on average
 
 
 class Options(Strict):
@@ -38,7 +38,7 @@ class Options(Strict):
 
 
 def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figure:
-    """Return the figure: pictures of the runs with networks of their own and of the references, and curves below."""
+    """Return the figure: pictures of the references and of runs with their own networks, and curves below."""
     from matplotlib.figure import Figure
 
     shown = [exhibit for exhibit in exhibits if "weights" not in exhibit.samples.conditions]
@@ -67,7 +67,7 @@ def _draw_row(axes: Axes, exhibit: Exhibit, columns: int, rows: int) -> None:
     pictures = Pictures.load(exhibit.pictures)
     numbers = first_rows(len(pictures.images), pictures.labels, columns, rows)
     axes.imshow(grid_of(pictures.images[numbers.flatten()], numbers.shape[1]), interpolation="nearest")
-    axes.set(xticks=[], yticks=[], anchor="W")  # or the layout would misjudge the room that the name takes
+    axes.set(xticks=[], yticks=[], anchor="W")  # otherwise the layout misjudges the space for the name
     axes.spines[:].set_visible(False)
     axes.set_ylabel(_name(exhibit), fontsize=SMALL, rotation=0, ha="right", va="center")
 
@@ -86,7 +86,7 @@ def _draw_curves(
         said = dict(line)
         name = ", ".join(str(said[key]) for key in ("network", "velocity") if key in said)
         axes.plot(list(values), list(values.values()), marker="o", markersize=3, linewidth=1, label=name)
-    for run, x in (("data", 0.99), ("images", 0.01)):  # at either end: they are near each other
+    for run, x in (("data", 0.99), ("images", 0.01)):  # at opposite ends: the lines are close together
         if DISTANCE in (scores := references.get(run, {})):
             axes.axhline(scores[DISTANCE], color="grey", linewidth=0.8, linestyle="--", zorder=0)
             style: dict[str, Any] = {"fontsize": 6, "color": "grey", "va": "bottom"}

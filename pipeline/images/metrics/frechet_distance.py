@@ -12,7 +12,7 @@ from pipeline.errors import KinoflowError
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.store.seeds import derive_seed
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # for types only: functions import what they need when called
     from torch import Tensor
 
     from pipeline.images.extractor import FeatureExtractor
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # names of types; what is computed with is imported where it 
 
 HEADLINE = "frechet_distance"
 PARTS = 10  # of the jackknife
-KEPT_TOGETHER = 2**12  # samples whose features are a part to go on after
+KEPT_TOGETHER = 2**12  # samples whose features are saved together, to resume after
 _AGAIN = "describe the reference again"
 
 
@@ -40,7 +40,7 @@ class Options(Strict):
 
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
-    """Return the Fréchet distance of all samples from all training images, its error, and how their features mix."""
+    """Return the Fréchet distance of all samples from all training images, its error, and the other scores."""
     reference = checked_reference(subject.files.get("image_reference"), subject.files.get("classifier"), options)
     extractor = ChosenFeatures.of(options.features).load(
         cache=subject.cache or Path(Fetching().cache), classifier=subject.files.get("classifier"), device=subject.device
@@ -58,13 +58,13 @@ def compared(
     seed: int,
     finished: TensorJournal | None = None,
 ) -> dict[str, float]:
-    """Return the same of pictures uint8[N, H, W, C] that were to be of the classes `labels` [N], if any were asked for.
+    """Return the scores of pictures uint8[N, H, W, C], for which classes `labels` [N] may have been requested.
 
-    Figures of different features, reference sets or numbers of samples do not compare. The distance is too large at
+    Do not compare scores of different features, reference sets or numbers of samples. The distance is too large at
     finite n (see :mod:`pipeline.images.frechet`), above all with fewer samples than features. Precision, recall,
-    density and coverage are shares of one, of at most `compared` images. `class_accuracy` is the share, in percent, of
-    samples that the network tells to be of the class that was asked for; only classifiers of these classes can. What is
-    `finished` of the features is not computed again.
+    density and coverage are fractions, from at most `compared` images. `class_accuracy` is the percentage of samples
+    that the network assigns to the requested class; only classifiers of these classes give it. Features in the journal
+    `finished` are not computed again.
     """
     import torch
 
@@ -88,7 +88,7 @@ def conditions(subject: Subject, options: Options) -> dict[str, str]:
 
 
 def files(options: Options) -> list[str]:
-    """Return the names in the catalogue of the files that the network is read from."""
+    """Return the catalogue names of the files that the network is read from."""
     return ChosenFeatures.of(options.features).files
 
 
@@ -120,7 +120,7 @@ def _pictures(subject: Subject) -> Tensor:
 
 
 def checked_reference(path: Path | None, classifier: Path | None, options: Options) -> ImageReference:
-    """Return the reference, which must be by the features that were chosen, and by this classifier if it gives them."""
+    """Return the reference; raise unless it was made with the chosen features and, if trained, this classifier."""
     from pipeline.images.reference import ImageReference
     from pipeline.store.provenance import known_hash
 
@@ -138,7 +138,7 @@ def checked_reference(path: Path | None, classifier: Path | None, options: Optio
 def _features(
     extractor: FeatureExtractor, pictures: Tensor, order: Tensor, batch: int, finished: TensorJournal | None
 ) -> Tensor:
-    """Return the features of images uint8[N, H, W, C], in this order, [N, F]."""
+    """Return the features of images uint8[N, H, W, C], in the given `order`, [N, F]."""
     from functools import partial
 
     import torch
@@ -180,10 +180,10 @@ def _distance(features: Tensor, reference: ImageReference) -> dict[str, float]:
 def _class_accuracy(
     extractor: FeatureExtractor, features: Tensor, labels: Tensor, classes: tuple[str, ...]
 ) -> dict[str, float]:
-    """Return how many of the samples that a class was asked of are of it, in percent, with a 95 % interval."""
+    """Return the share of samples that are of the requested class, in percent, with a 95 % interval."""
     from pipeline.scoring.intervals import rate
 
-    asked = labels < len(classes)  # the label after the last class stands for none
+    asked = labels < len(classes)  # the label after the last class means no class
     if extractor.classes != classes or not bool(asked.any()):
         return {}
     told = extractor.classes_of(features[asked])

@@ -20,13 +20,13 @@ class Options(LlamaOptions):
 
 @dataclass(kw_only=True)
 class ImageDecoding(Decoding):
-    """Images on their way, which begin with the embeddings of their classes [B, W]."""
+    """Images that are being decoded; they begin with the embeddings of their classes [B, W]."""
 
     begin: Tensor
 
 
 class ImageAutoregressive(Llama):
-    """Causal attention among [class, tokens], and K logits of the token after each of these.
+    """Causal attention among [class, tokens], and K logits of the token after each.
 
     An unconditional network begins with the embedding of no class.
     """
@@ -47,7 +47,7 @@ class ImageAutoregressive(Llama):
     def start(self, kinds: Tensor, labels: Tensor | None = None) -> ImageDecoding:
         """Return the state before the first token of images whose positions have `kinds` [B, D]."""
         batch, length = kinds.shape
-        self.rotary.check(length)  # too long a sequence is an error now, not after many tokens
+        self.rotary.check(length)  # fail now if the sequence is too long, not after many tokens
         caches = [KeyValueCache(length) for _ in self.blocks]
         return ImageDecoding(batch, length, [], (), caches, begin=self.classes(labels, batch))
 

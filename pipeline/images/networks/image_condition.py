@@ -1,4 +1,4 @@
-"""What networks for images are told beside the tokens: the grid that these make up, and the class of the image."""
+"""What networks for images are told besides the tokens: the grid they form, and the class of the image."""
 
 import math
 
@@ -10,7 +10,7 @@ Grid = tuple[int, int, int]  # rows, columns, channels
 
 
 def checked_grid(grid: Grid | None, length: int) -> Grid:
-    """Return the grid of sequences of `length` tokens."""
+    """Return the grid; raise if sequences of `length` tokens do not fit it."""
     if grid is None:
         raise KinoflowError("model: these tokens are no images; choose another model")
     if math.prod(grid) != length:
@@ -22,7 +22,7 @@ def checked_grid(grid: Grid | None, length: int) -> Grid:
 
 
 class ClassEmbedding(nn.Module):
-    """An embedding for each class and one, the last, for no class; a network without classes has that one alone."""
+    """One embedding per class, and a last one for no class; a network without classes has only the last."""
 
     def __init__(self, classes: int, width: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class ClassEmbedding(nn.Module):
         self.embedding = nn.Embedding(classes + 1, width)
 
     def forward(self, labels: Tensor | None, batch: int) -> Tensor:
-        """Return the embeddings of labels [B] (`classes`: no class; None: none of the images has one), [B, W]."""
+        """Return the embeddings [B, W] of labels [B]; the label `classes` means no class, None the same for all."""
         if labels is None:
             return self.embedding.weight[-1:].expand(batch, -1)
         if self.classes == 0:
@@ -40,7 +40,7 @@ class ClassEmbedding(nn.Module):
 
 
 def new_class_embedding(conditional: bool, classes: int, width: int) -> ClassEmbedding:
-    """Return the embedding of the classes if the network is conditional, else that of no class alone."""
+    """Return the embedding of the classes if the network is conditional, else only that of no class."""
     if conditional and classes == 0:
         raise KinoflowError("model: conditional: the images have no classes; set it to false, or prepare other data")
     return ClassEmbedding(classes if conditional else 0, width)

@@ -1,4 +1,4 @@
-"""A Llama over the tokens of an image that sees all of x_t, the class, and the time if it is to be told it."""
+"""A Llama over the tokens of an image that sees all of x_t and, if the options say so, the class and the time."""
 
 import torch
 from pydantic import Field

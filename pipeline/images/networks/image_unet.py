@@ -1,4 +1,4 @@
-"""A U-Net over the values of an image's pixels: that of Dhariwal and Nichol (2021) for tokens instead of numbers.
+"""A U-Net over the values of an image's pixels: that of Dhariwal and Nichol (2021), with tokens instead of numbers.
 
 The first layer is a table of embeddings, the last one gives K logits for every channel of a pixel. Letters in shapes: B
 images, H rows, V columns, C channels, D = H V C tokens, K tokens of the vocabulary, W features, E of the condition.
@@ -22,8 +22,8 @@ CONDITION_RATIO = 4  # features of the condition, per channel
 class Options(Strict):
     """The size of the network."""
 
-    # The paper gives these sizes and the number of parameters (113 million). As many blocks on the way up as on the way
-    # down, norms that the condition scales and shifts, and changes of size without weights make it 111.8 million.
+    # The paper gives these sizes and 113 million parameters. This network has 111.8 million: it has as many blocks on
+    # the way up as down, the condition scales and shifts its norms, and it changes sizes without weights.
     channels: int = Field(96, ge=8, multiple_of=8, description="features of each token, and the unit of widths")
     depth: int = Field(5, ge=1, description="residual blocks of each level, on the way down and on the way up")
     multipliers: tuple[PositiveInt, ...] = Field(
@@ -55,9 +55,9 @@ class Options(Strict):
 
 
 class ImageUnet(nn.Module):
-    """Levels of residual blocks, each at half the size of the one before, and back; both ways are joined at each level.
+    """Levels of residual blocks, each at half the size of the one before, and back up, with skips at each level.
 
-    Before training all blocks add nothing and all logits are equal.
+    Before training, all blocks add nothing and all logits are equal.
     """
 
     def __init__(self, options: Options, tokens: int, grid: Grid, classes: int) -> None:
@@ -82,7 +82,7 @@ class ImageUnet(nn.Module):
             width = level_width
         self.middle = nn.ModuleList([stage(width, width, attends=True), stage(width, width, attends=False)])
         for level_width, attends in reversed(levels):
-            widths_in = [width + level_width] + [2 * level_width] * (options.depth - 1)  # with those of the way down
+            widths_in = [width + level_width] + [2 * level_width] * (options.depth - 1)  # joined with the way down
             self.up.append(nn.ModuleList(stage(width_in, level_width, attends) for width_in in widths_in))
             width = level_width
         self.norm = group_norm(width)
@@ -123,7 +123,7 @@ def _stages(level: nn.Module) -> list[Stage]:
 
 
 def _levels_with_attention(options: Options, grid: Grid) -> list[bool]:
-    """Return for each level whether there is attention, after checking that the grid can be halved so often."""
+    """Return for each level whether it has attention; raise if the grid cannot be halved that often."""
     rows, columns, _ = grid
     halvings = len(options.multipliers) - 1
     if rows % 2**halvings or columns % 2**halvings:

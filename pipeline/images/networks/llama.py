@@ -1,6 +1,6 @@
 """Llama for images: attention blocks without biases over a grid of tokens, as in LlamaGen (Sun et al. 2024).
 
-Letters in shapes: B images, S tokens of each with those of the prefix, W features, K tokens of the vocabulary.
+Letters in shapes: B images, S tokens per image including the prefix, W features, K tokens of the vocabulary.
 """
 
 from pydantic import Field, model_validator
@@ -12,8 +12,8 @@ from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Si
 from pipeline.networks.rotary import GridRotary
 from pipeline.networks.transformer import TransformerOptions
 
-DEVIATION = 0.02  # of all weights before training but those of the last layer, which are zero
-EPSILON = 1e-5  # added to mean squares before their root divides
+DEVIATION = 0.02  # of the initial weights; those of the last layer are zero
+EPSILON = 1e-5  # of the norms
 
 
 class LlamaOptions(TransformerOptions):
@@ -34,7 +34,7 @@ class LlamaOptions(TransformerOptions):
 
     @property
     def hidden(self) -> int:
-        """Hidden features of a block's perceptron: with three matrices as many weights as two of 4 x width."""
+        """Hidden features of a block's perceptron: its three matrices have as many weights as two of 4 x width."""
         return -(-(8 * self.width // 3) // self.multiple) * self.multiple
 
 
@@ -47,7 +47,7 @@ class GatedPerceptron(nn.Module):
         self.second = nn.Linear(hidden, width, bias=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return what the perceptron makes of features [B, S, W]."""
+        """Return the features [B, S, W] after the perceptron."""
         gates, values = self.first(features).chunk(2, dim=-1)
         computed: Tensor = self.second(functional.silu(gates) * values)
         return computed
@@ -72,9 +72,9 @@ class LlamaBlock(nn.Module):
 
 
 class Llama(nn.Module):
-    """Embeddings, attention blocks that know rows and columns, and K logits; the prefix is up to the network.
+    """Embeddings, attention blocks that know rows and columns, and K logits; subclasses add the prefix.
 
-    Channels of a pixel are columns of their own, side by side.
+    The channels of a pixel count as neighbouring columns.
     """
 
     def __init__(self, options: LlamaOptions, tokens: int, grid: Grid, prefix: int) -> None:
@@ -88,7 +88,7 @@ class Llama(nn.Module):
         self.head = nn.Linear(options.width, tokens, bias=False)
 
     def initialise(self) -> None:
-        """Draw all weights, those of the prefix too; the first logits are equal."""
+        """Draw all weights, including those of the prefix; the initial logits are equal."""
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Embedding)):
                 nn.init.normal_(module.weight, std=DEVIATION)
@@ -99,7 +99,7 @@ class Llama(nn.Module):
     def attend(
         self, features: Tensor, causal: bool = False, before: int = 0, caches: list[KeyValueCache] | None = None
     ) -> Tensor:
-        """Return the features [B, S, W] after all blocks; they follow those `before` them that the caches know."""
+        """Return the features [B, S, W] after all blocks; they follow the `before` tokens in the caches."""
         sight = Sight(causal=causal, rotation=self.rotary(features.shape[1], before))
         features = self.dropout(features)
         for number, block in enumerate(self.blocks):
@@ -107,6 +107,6 @@ class Llama(nn.Module):
         return features
 
     def logits(self, features: Tensor) -> Tensor:
-        """Return the logits at features [B, S, W] that have passed the blocks, [B, S, K]."""
+        """Return the logits [B, S, K] of features [B, S, W] after the blocks."""
         logits: Tensor = self.head(self.norm(features))
         return logits

@@ -1,4 +1,4 @@
-"""The parts of a U-Net: residual blocks that are told a condition, attention among pixels, and changes of size.
+"""The parts of a U-Net: residual blocks with a condition, attention among pixels, and changes of size.
 
 Letters in shapes: B images, H rows, V columns, W features (width) of each pixel, E features of the condition.
 """
@@ -11,7 +11,7 @@ from torch.nn import functional
 from pipeline.networks.attention import Attention
 from pipeline.networks.transformer import Modulation
 
-GROUPS = 32  # of features that are normalised together
+GROUPS = 32  # most groups of features that are normalised together
 
 
 def group_norm(width: int) -> nn.GroupNorm:
@@ -67,7 +67,7 @@ class PixelAttention(nn.Module):
 
 
 class Stage(nn.Module):
-    """A residual block, and attention after it where there are `heads`."""
+    """A residual block, followed by attention if there are `heads`."""
 
     def __init__(
         self, width_in: int, width: int, condition_width: int | None, dropout: float, heads: int | None

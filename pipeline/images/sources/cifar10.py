@@ -1,6 +1,6 @@
 """CIFAR-10: 60,000 photographs of 32 x 32 RGB pixels in ten classes, in its own splits.
 
-Its files are either PNGs of one photograph a row, from an npm package, or the archive of its author: the same bytes.
+Its files are PNGs with one photograph per row, from an npm package, or the author's archive; the bytes are the same.
 """
 
 import json
@@ -56,7 +56,7 @@ def side(options: Options) -> int:
 
 
 def channels(options: Options) -> int:
-    """Return the numbers of a pixel."""
+    """Return how many channels a pixel has."""
     return 3
 
 
@@ -66,14 +66,14 @@ def class_count(options: Options) -> int:
 
 
 def files(options: Options) -> list[str]:
-    """Return the names in the catalogue of the files that are read."""
+    """Return the catalogue names of the files that are read."""
     if options.files == "official":
         return [ARCHIVE]
     return [*PNG_FILES["train"], *PNG_FILES["test"], *LABEL_FILES.values()]
 
 
 def read(options: Options, seed: int, cache: Path) -> ImageData:
-    """Read the photographs, and hold some of the training images out."""
+    """Read the photographs, and hold out some of the training images."""
     sets = read_archive(cache) if options.files == "official" else read_pngs(cache)
     most = {"train": options.train, "test": options.test}
     images, labels = split_images(sets, {"validation": options.validation}, most, seed, "cifar10")
@@ -91,12 +91,12 @@ def read_pngs(cache: Path) -> dict[str, tuple[Tensor, Tensor]]:
 
 
 def read_archive(cache: Path) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return the same from the archive, where an image is its class, 1024 bytes of red, of green and of blue."""
+    """Return the same from the archive, where an image is its class, then 1024 bytes each of red, green and blue."""
     path = cache / ARCHIVE
     contents = {}
     try:
         with tarfile.open(path) as archive:
-            for member in archive:  # in one pass: to go back in it is to decompress it again
+            for member in archive:  # in one pass: going back would decompress it again
                 stream = archive.extractfile(member)
                 contents[member.name] = b"" if stream is None else stream.read()
         rows = {
@@ -116,7 +116,7 @@ def read_archive(cache: Path) -> dict[str, tuple[Tensor, Tensor]]:
 
 
 def _rows(file: Path) -> Tensor:
-    """Return the images uint8[N, 32, 32, 3] of a PNG that has the 1024 pixels of one in each row."""
+    """Return the images uint8[N, 32, 32, 3] of a PNG that has the 1024 pixels of one image in each row."""
     try:
         picture, _ = read_picture(file)
     except ImageError as error:

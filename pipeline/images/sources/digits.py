@@ -1,4 +1,4 @@
-"""The digits of UCI: 1,797 handwritten digits of 8 x 8 pixels with 17 levels of grey; no split is theirs."""
+"""The digits of UCI: 1,797 handwritten digits of 8 x 8 pixels with 17 levels of grey; they come without splits."""
 
 import gzip
 import zlib
@@ -38,7 +38,7 @@ def side(options: Options) -> int:
 
 
 def channels(options: Options) -> int:
-    """Return the numbers of a pixel."""
+    """Return how many channels a pixel has."""
     return 1
 
 
@@ -57,7 +57,7 @@ def read(options: Options, seed: int, cache: Path) -> ImageData:
 
 
 def _digits(file: Path) -> tuple[Tensor, Tensor]:
-    """Return the images uint8[N, 8, 8, 1] and their classes [N]: a line has 64 pixels and the class."""
+    """Return the images uint8[N, 8, 8, 1] and their classes [N]; a line of the file has 64 pixels and the class."""
     try:
         with gzip.open(file, "rt", encoding="ascii") as stream:
             table = np.loadtxt(stream, delimiter=",", ndmin=2)

@@ -48,12 +48,12 @@ def side(options: Options) -> int:
 
 
 def channels(options: Options) -> int:
-    """Return the numbers of a pixel."""
+    """Return how many channels a pixel has."""
     return options.channels
 
 
 def class_count(options: Options) -> int | None:
-    """Return None: the folders tell."""
+    """Return None: it depends on the folders."""
     return None
 
 
@@ -77,7 +77,7 @@ def inputs_of(options: Options, split_folders: Mapping[str, str]) -> list[Path]:
 
 
 def read_folder(name: str, options: Options, seed: int, cache: Path, split_folders: Mapping[str, str]) -> ImageData:
-    """Read the pictures of folders that are named as `split_folders` says, for the source of some name."""
+    """Read the pictures of the source `name`, whose folders are named as in `split_folders`."""
     listing = list_pictures(Path(options.path).expanduser(), split_folders)
     counts = {split: len(files) for split, files in listing.files.items()}
     most = {"train": options.train, "validation": options.validation, "test": options.test}

@@ -45,7 +45,7 @@ def side(options: Options) -> int:
 
 
 def channels(options: Options) -> int:
-    """Return the numbers of a pixel."""
+    """Return how many channels a pixel has."""
     return 1
 
 
@@ -55,7 +55,7 @@ def class_count(options: Options) -> int:
 
 
 def read(options: Options, seed: int, cache: Path) -> ImageData:
-    """Read the digits, and hold some of the training images out."""
+    """Read the digits, and hold out some of the training images."""
     sets = {
         split: _digits(cache / FILES[number], cache / FILES[number + 1], (options.size - _SIDE) // 2)
         for split, number in (("train", 0), ("test", 2))
@@ -77,7 +77,7 @@ def _digits(image_file: Path, label_file: Path, border: int) -> tuple[Tensor, Te
 
 
 def _idx(file: Path, dimensions: int) -> Tensor:
-    """Return the array of an IDX file: two zeros, 8 for bytes, the number of dimensions, each in 4 bytes, the array."""
+    """Return the array of an IDX file: two zeros, 8 for bytes, the number of dimensions, sizes of 4 bytes, values."""
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Tables for a terminal: columns of one width, numbers to the right, and figures that are short to read."""
+"""Tables for a terminal, with aligned columns and short numbers."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
 
 
 def short(value: float | None) -> str:
-    """Return a figure with three digits, such as 7,810 or 0.0565 or 3.07e+21; None: that it is not known."""
+    """Return a number with three digits, such as 7,810 or 0.0565 or 3.07e+21; None gives "unknown"."""
     if value is None:
         return "unknown"
     if value == 0:
@@ -33,7 +33,7 @@ def short(value: float | None) -> str:
 
 
 def size(number: int | None) -> str:
-    """Return bytes in the unit that suits them."""
+    """Return a number of bytes in a suitable unit."""
     if number is None:
         return "unknown"
     value = float(number)

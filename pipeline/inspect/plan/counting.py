@@ -1,7 +1,7 @@
 """Parameters and floating-point operations of networks, counted on tensors without values.
 
-Products of matrices, convolutions and attention are counted, two operations for each multiplication; what is done to
-each number on its own is not. Attention that looks back only is counted as if it saw all.
+Matrix products, convolutions and attention are counted, with two operations per multiplication; elementwise operations
+are not. Causal attention is counted as if it saw everything.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ BACKWARD = 2  # times the operations of a forward pass: gradients of the feature
 
 @dataclass(frozen=True)
 class Count:
-    """The parameters of a network, the numbers that a file of it holds, and the FLOPs of a pass over one sequence."""
+    """The parameters of a network, the numbers in its file, and the FLOPs of a forward pass over one sequence."""
 
     parameters: int
     stored: int
@@ -30,11 +30,11 @@ class Count:
 
 
 def count_network(choice: ModelChoice, shape: TokenShape) -> Count:
-    """Return what there is to count of a network for data of some shape."""
+    """Count a network for data of some shape."""
     try:
         return _counted(choice, shape, "meta")
     except (RuntimeError, NotImplementedError):
-        # It looks at the values of its input, which tensors without values do not have: count it at work.
+        # It reads the values of its input, and meta tensors have none: count it on the CPU.
         return _counted(choice, shape, "cpu")
 
 
@@ -48,12 +48,12 @@ def _counted(choice: ModelChoice, shape: TokenShape, device: str) -> Count:
 
 
 def is_autoregressive(choice: ModelChoice) -> bool:
-    """Return whether a network predicts the next token, and is told no time."""
+    """Return whether a network predicts the next token, and takes no time."""
     return MODELS.load(choice.name).AUTOREGRESSIVE
 
 
 def flops_of(work: Callable[[], Any]) -> int:
-    """Return the FLOPs of some work; the attention of CPUs is counted only if it is made of products of matrices."""
+    """Return the FLOPs of some work; attention on CPUs is counted only if it consists of matrix products."""
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         work()
     return int(counter.get_total_flops())

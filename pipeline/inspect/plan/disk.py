@@ -1,4 +1,4 @@
-"""The disk that an experiment needs: what is kept, and what lies there for a while."""
+"""The disk space that an experiment needs, for files that are kept and for temporary ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def _data(experiment: Experiment, shape: Shape) -> Iterator[Need]:
     if images is not None:
         pixels = _times(_sum(list(images.rows.values())), images.kept**2 * images.channels)
         yield Need("images", pixels)
-        if chosen.inputs:  # pictures of the user are read by way of the cache
+        if chosen.inputs:  # the user's pictures are read through the cache
             yield Need("images, being read", pixels, kept=False)
 
 

@@ -12,7 +12,7 @@ from pipeline.inspect.plan.work import Work
 
 @dataclass(frozen=True)
 class Estimate:
-    """A sheet, the GPU that time limits are compared for, the share of its peak, and what was measured."""
+    """A sheet, the GPU that time limits are checked for, the share of its peak, and what was measured."""
 
     sheet: Sheet
     gpu: Gpu
@@ -31,7 +31,7 @@ class Estimate:
         return None if rate is None else work.flops / rate / 3600
 
     def limits(self) -> list[Limit]:
-        """Return the longest jobs: those with GPUs on the chosen kind, those without on this machine if measured."""
+        """Return the longest jobs: those with GPUs on the chosen GPU, the others on this machine if measured."""
         return limits_of(self.sheet.work, self._hours)
 
     def warnings(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""How long trainings took that are finished: the seconds that Snakemake has noted beside the results."""
+"""How long finished trainings took: the seconds that Snakemake has noted beside the results."""
 
 import csv
 from pathlib import Path
@@ -9,7 +9,7 @@ from pipeline.store.provenance import read_record, sidecar_of
 
 
 def finished_trainings(config: Config) -> dict[tuple[str, str], float]:
-    """Return the seconds of each (experiment, run) that was trained under the same settings as now, in one go."""
+    """Return the seconds of each (experiment, run) that was trained with the same settings as now, in one go."""
     folder = Path(config.results) / config.scale
     if not (folder / "config.yaml").is_file():
         return {}
@@ -28,5 +28,5 @@ def finished_trainings(config: Config) -> dict[tuple[str, str], float]:
 
 
 def _was_resumed(weights: Path) -> bool:
-    """Return whether a training was stopped and taken up again: the seconds are those of its last part only."""
+    """Return whether a training was stopped and resumed: the seconds then cover only its last part."""
     return sidecar_of(weights).is_file() and bool(read_record(weights).get("resumed"))

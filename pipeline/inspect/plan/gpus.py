@@ -1,4 +1,4 @@
-"""Kinds of GPUs and their published peaks; all are of dense matrices, without sparsity."""
+"""Kinds of GPUs and their published peaks, all for dense matrices."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ Precision = Literal["32-true", "bf16-mixed"]
 
 @dataclass(frozen=True)
 class Gpu:
-    """A kind of GPU: FLOP/s in float32 and, with tensor cores, in bfloat16 (None: it has no such), and the source."""
+    """A kind of GPU: FLOP/s in float32 and, with tensor cores, in bfloat16 (None: it has none), and the source."""
 
     name: str
     float32: float
@@ -18,7 +18,7 @@ class Gpu:
     source: str
 
     def peak(self, precision: Precision) -> float:
-        """Return the most FLOP/s under a setting of `training.precision`; without bfloat16, those in float32."""
+        """Return the peak FLOP/s for a value of `training.precision`; without bfloat16, that of float32."""
         return self.bfloat16 or self.float32 if precision == "bf16-mixed" else self.float32
 
 

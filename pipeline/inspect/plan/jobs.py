@@ -1,4 +1,4 @@
-"""The jobs of the workflow: how many of each stage an experiment takes, and the files that are fetched for it."""
+"""The jobs of the workflow: how many of each stage an experiment needs, and the files that are fetched for it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,19 +11,19 @@ from pipeline.stages.job import Job
 
 
 def jobs_of(experiment: Job) -> Counter[str]:
-    """Return how many jobs of each stage an experiment takes, but for fetching, if nothing of it is done yet."""
+    """Return how many jobs of each stage, except fetching, an experiment needs if nothing is done yet."""
     jobs: Counter[str] = Counter()
     for stage in load_stages().values():
         jobs[stage.name] += sum(count for _, count in stage.jobs(experiment))
-    return +jobs  # without those that are not planned
+    return +jobs  # without stages that have no jobs
 
 
 def fetched_files(config: Config) -> list[str]:
-    """Return the names in the catalogue of the files that the workflow would fetch: those that the cache has not."""
+    """Return the catalogue names of the files that the workflow would fetch: those that the cache lacks."""
     return [name for name in needed_files(config) if not (Path(config.data.cache) / name).is_file()]
 
 
-def needed_files(config: Config, experiment: str | None = None) -> Iterator[str]:
-    """Yield the names in the catalogue of all files that experiments need, or one of them does."""
-    planned = [(stage, job) for stage, job in all_jobs(config) if experiment in (None, job.experiment)]
-    yield from dict.fromkeys(name for need in needs_of(planned) for name in need.fetched)
+def needed_files(config: Config, *experiments: str) -> Iterator[str]:
+    """Yield the catalogue names of all files that the experiments need, or that those named need."""
+    needs = needs_of(all_jobs(config, *experiments))
+    yield from dict.fromkeys(name for need in needs for name in need.fetched)

@@ -1,4 +1,4 @@
-"""Time limits against estimates: for each kind of job the longest one, and a warning if its limit is too short."""
+"""Time limits against estimates: the longest job of each kind, and a warning if its limit is too short."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ MORE = {
 
 @dataclass(frozen=True)
 class Limit:
-    """The longest job of a rule among those whose limit stands at one place, and how long it takes."""
+    """The longest job of a rule among those that share the key of their limit, and how long it takes."""
 
     work: Work
     hours: float
-    names: int  # runs whose jobs these are
+    names: int  # how many runs have such a job
 
     @property
     def allowed(self) -> float:
@@ -40,7 +40,7 @@ class Limit:
 
 
 def limits_of(works: Iterable[Work], hours: Callable[[Work], float | None]) -> list[Limit]:
-    """Return the longest job of each rule and place of its limit; None of `hours`: there is no estimate of a job."""
+    """Return the longest job for each rule and key of its limit; without an estimate, `hours` returns None."""
     jobs: dict[tuple[str, str, str], dict[str, tuple[Work, float]]] = {}
     for work in works:
         if (estimate := hours(work)) is not None:

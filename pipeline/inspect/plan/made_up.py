@@ -1,4 +1,4 @@
-"""Random data of the shape of an experiment's, and networks around images for them, to see how fast they train."""
+"""Random data shaped like an experiment's, and networks for such images, to measure how fast they train."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from pipeline.tokens.token_data import SPLITS, TokenData
 
 
 def made_up_tokens(config: Config, name: str, shape: Shape, rows: int) -> TokenData:
-    """Return random tokens of the shape of an experiment's data, and all that its paths may want to know."""
+    """Return random tokens shaped like an experiment's data, with all that its paths may need."""
     experiment, generator = config.experiments[name], torch.Generator().manual_seed(0)
     chosen = DATASETS.chosen(experiment.data)
     if chosen.plugin.CRYSTALS:
@@ -48,7 +48,7 @@ def made_up_tokens(config: Config, name: str, shape: Shape, rows: int) -> TokenD
 
 
 def made_up_images(shape: Shape, rows: int) -> ImageData:
-    """Return random images of the shape of an experiment's, as they are."""
+    """Return random images shaped like an experiment's."""
     assert shape.images is not None, "only experiments on images have them"
     images, generator = shape.images, torch.Generator().manual_seed(0)
     pixels = torch.randint(
@@ -62,7 +62,7 @@ def made_up_images(shape: Shape, rows: int) -> ImageData:
 
 
 def made_up_tokenizer(config: Config, name: str, data: ImageData, training: Training, needed: list[Path]) -> nn.Module:
-    """Return an untrained tokenizer whose discriminator, if it has one, begins at once."""
+    """Return an untrained tokenizer whose discriminator, if it has one, starts at once."""
     chosen = tokenizer_of(config, name)
     loss = chosen.loss.model_copy(update={"adversarial_from": 0})
     return new_vqgan(
@@ -77,7 +77,7 @@ def made_up_classifier(config: Config, name: str, data: ImageData) -> nn.Module:
 
 
 def _tokens_of_kinds(kinds: Tensor, kind_of: Tensor, generator: torch.Generator) -> Tensor:
-    """Return random tokens for positions of `kinds` [B, D], each among those that its position can hold."""
+    """Return random tokens for positions of `kinds` [B, D], each one that its position can hold."""
     tokens = torch.empty_like(kinds)
     for kind in kinds.unique().tolist():
         here, possible = kinds == kind, (kind_of == kind).nonzero().flatten()

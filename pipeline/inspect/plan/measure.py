@@ -1,7 +1,7 @@
-"""Throughput of this machine: a few real training steps of each distinct network, on data that are made up.
+"""Throughput of this machine: a few real training steps of each distinct network, on made-up data.
 
 The steps are those of the training loop, with the loss of the first run that has the network: noise, gradients, AdamW
-and the moving average. The first step, in which much is set up, does not count, nor the last, which is validated.
+and the moving average. The first step does not count, because of setup, nor does the last, because of validation.
 """
 
 import tempfile
@@ -29,7 +29,7 @@ from pipeline.training.loop import fit
 from pipeline.training.processes import new_fabric
 
 STEPS = 5
-MOST = {"cpu": 50e9, "cuda": 20e12}  # FLOPs of a step that is measured; a batch of more is made smaller
+MOST = {"cpu": 50e9, "cuda": 20e12}  # most FLOPs of a measured step; larger batches are made smaller
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Trial:
-    """All that a training begins with."""
+    """All that a training starts with."""
 
     network: nn.Module
     objective: Objective
@@ -126,7 +126,7 @@ def _step_seconds(trial: Trial, training: Training) -> float:
     times: list[float] = []
 
     def note(row: Row) -> None:
-        times.append(time.perf_counter())  # the loop has read the loss, so that the device is done
+        times.append(time.perf_counter())  # the loop has read the loss, so the device is done
 
     fabric = new_fabric(training, int(torch.cuda.is_available()), "training.resources.gpus")
     fabric.launch()

@@ -1,4 +1,4 @@
-"""The distinct networks of an experiment: which runs have which, and what there is to count of each."""
+"""The distinct networks of an experiment: which run has which, with their parameters and FLOPs."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from pipeline.stages.job import Job
 
 @dataclass(frozen=True)
 class Networks:
-    """The network of each run by its label, and those that an experiment trains besides."""
+    """The network of each run with its label, and the other networks that an experiment trains."""
 
     of_run: dict[str, tuple[str, Count]]
     trained: dict[str, list[str]]  # by label: the runs that train one
@@ -24,11 +24,11 @@ class Networks:
     judge: str | None  # label of the network that judges texts
 
     def count(self, label: str) -> Count:
-        """Return what was counted of the network with this label."""
+        """Return the count of the network with this label."""
         return next(count for other, count in self.of_run.values() if other == label)
 
     def rows(self) -> list[tuple[str, int, Count]]:
-        """Return the label of each distinct network, how many of it are trained, and what was counted."""
+        """Return the label of each distinct network, how many of these are trained, and its count."""
         rows = [(label, len(runs), self.count(label)) for label, runs in self.trained.items()]
         if self.tokenizer is not None:
             rows.append(("tokenizer: VQVAE", 1, self.tokenizer.vqvae))
@@ -62,7 +62,7 @@ def networks_of(job: Job, shape: Shape) -> Networks:
 
 
 def label_of(experiment: Experiment, run: str) -> str:
-    """Return the name of a run's network and, if the experiment's is of the same name, the options that differ."""
+    """Return the name of a run's network, and the options that differ from the shared ones."""
     model, shared = experiment.runs[run].model, experiment.model
     if model.name != shared.name:
         shared = next(other.model for other in experiment.runs.values() if other.model.name == model.name)

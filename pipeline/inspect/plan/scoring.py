@@ -1,4 +1,4 @@
-"""How often scoring runs networks of an experiment, by metric; other metrics run none, or one from elsewhere."""
+"""How often scoring runs an experiment's networks, by metric; other metrics run none, or one from elsewhere."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ WITHOUT_NETWORK = (
 
 
 def evaluations_of(experiment: Experiment, shape: Shape, judge: str | None) -> Iterator[tuple[str, str, int]]:
-    """Yield runs and references, the labels of networks that see sequences to score them, and how many of these."""
+    """Yield runs and references, the labels of the networks that score them, and how many sequences these see."""
     for metric, values in experiment.scoring.items():
         options = METRICS.options(metric, values)
         if metric in _OWN:
@@ -36,20 +36,20 @@ def evaluations_of(experiment: Experiment, shape: Shape, judge: str | None) -> I
 
 
 def uncounted(experiment: Experiment, judge: str | None) -> list[str]:
-    """Return the metrics of an experiment whose computation is not in its FLOPs, though there is some."""
+    """Return the metrics of an experiment that run networks whose FLOPs are not counted."""
     counted = {*_OWN, *WITHOUT_NETWORK, *(["generative_perplexity"] if judge is not None else [])}
     return [metric for metric in experiment.scoring if metric not in counted]
 
 
 def is_mixture(run: Run) -> bool:
-    """Return whether the bound on the likelihood of a run is evaluated: it has a mixture path."""
+    """Return whether a run has a mixture path, so that its bound on the likelihood is evaluated."""
     if run.path is None:
         return False
     return isinstance(example_path(run.path.name, Vocabulary.single(4, specials=1)), MixturePath)
 
 
 def _perplexity(run: Run, options: Any, shape: Shape) -> int:
-    """A swept run has the network of another, which has the row."""
+    """Return the sequences that are seen; 0 for a swept run, whose network is scored with another run."""
     sequences = (1 + shape.evaluation) * min(options.sequences, shape.rows["test"] or options.sequences)
     if run.weights:
         return 0

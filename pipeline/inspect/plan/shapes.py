@@ -18,7 +18,7 @@ from pipeline.tokens.token_data import SPLITS
 
 @dataclass(frozen=True)
 class Images:
-    """Prepared images: rows of squares of side `kept`, of which networks see `side`, a training image in `views`."""
+    """Prepared images: squares of side `kept`. Networks see a side of `side`, and `views` of each training image."""
 
     rows: Rows
     kept: int
@@ -30,7 +30,7 @@ class Images:
 
 @dataclass(frozen=True)
 class Shape:
-    """All that the size of networks depends on, and how many rows there are; as much of it as is known."""
+    """What the size of networks depends on, and how many rows there are, as far as known."""
 
     vocabulary: Vocabulary
     length: int
@@ -38,7 +38,7 @@ class Shape:
     grid: Grid | None = None
     classes: int = 0
     images: Images | None = None
-    evaluation: int = 0  # further sets that are as long as the test split
+    evaluation: int = 0  # further sets of the size of the test split
     notes: tuple[str, ...] = field(default=())
 
 
@@ -57,7 +57,7 @@ def shape_of(name: str, experiment: Experiment) -> Shape:
         raise KinoflowError(f"experiments.{name}.data: {file} does not say how long sequences are; add length(options)")
     rows = rows_of(chosen.name, options)
     unknown = [split for split in SPLITS if rows[split] is None]
-    note = f"{name}: how many rows of {', '.join(unknown)} {chosen.name} has is known once they are prepared"
+    note = f"{name}: the number of rows of {', '.join(unknown)} in {chosen.name} is unknown until they are prepared"
     further = data_set.evaluation_sets(options)
     return Shape(vocabulary, length, rows, evaluation=further, notes=(note,) if unknown else ())
 
@@ -75,7 +75,7 @@ def _of_images(name: str, experiment: Experiment, vocabulary: Vocabulary, source
         grid = (places, places, 1)
     notes = []
     if any(number is None for number in found.values()):
-        notes.append(f"{name}: how many images {source.name} has is known once they are read")
+        notes.append(f"{name}: the number of images in {source.name} is unknown until they are read")
     classes, note = _classes(name, source)
     rows = found | {"train": None if found["train"] is None else views * found["train"]}
     length = grid[0] * grid[1] * grid[2]
@@ -83,7 +83,7 @@ def _of_images(name: str, experiment: Experiment, vocabulary: Vocabulary, source
 
 
 def _classes(name: str, source: ImageSource) -> tuple[int, list[str]]:
-    """Return the number of classes, and what there is to say of it where it is not certain."""
+    """Return the number of classes, and a note if it is a guess."""
     told = source.plugin.class_count(source.options)
     if told is not None:
         return told, []
@@ -91,4 +91,4 @@ def _classes(name: str, source: ImageSource) -> tuple[int, list[str]]:
     if len(folders) > 1:
         return len(folders), []
     published = CLASSES.get(source.name, 1)
-    return published, [f"{name}: the folder of {source.name} is not there; taken to be of {published} classes"]
+    return published, [f"{name}: the folder of {source.name} is not there; assumed to have {published} classes"]

@@ -1,4 +1,4 @@
-"""The scale sheet of a configuration: all that is known of each experiment before anything runs."""
+"""The scale sheet of a configuration: all that is known about each experiment before anything runs."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -75,7 +75,7 @@ def _figures(estimate: Estimate, works: list[Work]) -> list[str]:
 
 
 def _hours_here(estimate: Estimate, works: list[Work]) -> str:
-    """Return the hours on this machine of what was measured, and a sign that there is more if not all was."""
+    """Return the hours on this machine of what was measured, with a ">" if not all was."""
     hours = [estimate.hours_here(work) for work in works]
     known = [number for number in hours if number is not None]
     return ("> " if len(known) < len(hours) else "") + short(sum(known)) if known else "unknown"
@@ -134,7 +134,7 @@ def _disk(estimate: Estimate) -> list[str]:
 
 
 def _together(sizes: list[int | None]) -> str:
-    """Return the sum of the sizes that are known, and a sign that there is more if not all are."""
+    """Return the sum of the known sizes, with a ">" if not all are known."""
     return ("> " if None in sizes else "") + size(sum(number for number in sizes if number is not None))
 
 

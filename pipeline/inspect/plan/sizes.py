@@ -1,4 +1,4 @@
-"""How many rows the splits of a data set have, as far as its options or its publication tell before it is read."""
+"""How many rows each split of a data set has, as far as its options or its publication tell."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ CLASSES = {"imagenet": 1000}
 
 
 def rows_of(name: str, options: Any) -> Rows:
-    """Return the rows of tokens, at most: structures that are too large or cannot be written are left out later."""
+    """Return the most rows of tokens in each split: structures that do not fit are left out later."""
     published = PUBLISHED.get(name, {})
     given: dict[str, Any] = dict(options)
     return {split: _least(published.get(split), given.get(split)) for split in SPLITS}

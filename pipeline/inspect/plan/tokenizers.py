@@ -1,4 +1,4 @@
-"""Parameters and FLOPs of the networks around images: the tokenizer with all it is trained with, and the classifier."""
+"""Parameters and FLOPs of networks for images: the tokenizer with all it is trained with, and the classifier."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +15,7 @@ from pipeline.images.vqvae import VQVAE
 from pipeline.inspect.plan.counting import BACKWARD, Count, flops_of, parameters_of, stored_in
 from pipeline.inspect.plan.shapes import Images, Shape
 
-# Sides of the kernels and features of the layers of LPIPS, from the first on.
+# Kernel size and features of each layer of LPIPS, in order.
 _KERNELS: dict[Literal["vgg16", "alexnet"], tuple[tuple[int, int], ...]] = {
     "vgg16": tuple((3, features) for features in (64, 64, 128, 128, *[256] * 3, *[512] * 6)),
     "alexnet": ((11, 64), (5, 192), (3, 384), (3, 256), (3, 256)),
@@ -24,18 +24,18 @@ _KERNELS: dict[Literal["vgg16", "alexnet"], tuple[tuple[int, int], ...]] = {
 
 @dataclass(frozen=True)
 class TokenizerCount:
-    """The VQVAE, its discriminator (None: there is none), and the FLOPs of an image in each kind of work."""
+    """The VQVAE, its discriminator (None: there is none), and the FLOPs per image of each kind of work."""
 
     vqvae: Count
     discriminator: Count | None
     encode: int
     decode: int
-    quiet_step: int  # of training, before the discriminator begins
+    quiet_step: int  # of training, before the discriminator starts
     step: int  # and with it
 
 
 def count_tokenizer(tokenizer: Tokenizer, codes: int, images: Images) -> TokenizerCount:
-    """Return what there is to count of a tokenizer for images."""
+    """Count a tokenizer for images."""
     network, loss = tokenizer.network, tokenizer.loss
     with torch.device("meta"):
         vqvae = VQVAE(network, codes, images.channels).eval().requires_grad_(False)
@@ -46,7 +46,7 @@ def count_tokenizer(tokenizer: Tokenizer, codes: int, images: Images) -> Tokeniz
     nearest = 2 * places**2 * codes * network.code_features  # the products of all vectors with all codes
     encode = flops_of(lambda: vqvae.encoder(picture)) + nearest
     decode = flops_of(lambda: vqvae.decoder(latents))
-    # Codes follow the vectors by products of the same size, and have no gradients.
+    # Codes are updated with products of the same size, and have no gradients.
     quiet = (1 + BACKWARD) * (encode + decode - nearest) + 2 * nearest
     quiet += count_lpips(loss.perceptual_network, picture) if loss.perceptual else 0
     counted = Count(parameters_of(vqvae), stored_in(vqvae), encode + decode)
@@ -54,14 +54,14 @@ def count_tokenizer(tokenizer: Tokenizer, codes: int, images: Images) -> Tokeniz
         return TokenizerCount(counted, None, encode, decode, quiet, quiet)
     verdict = flops_of(lambda: discriminator.requires_grad_(False)(picture))
     of_discriminator = Count(parameters_of(discriminator), stored_in(discriminator), verdict)
-    # It sees each reconstruction once for the VQVAE, with gradients of the features only, and each reconstruction and
-    # each image for itself.
+    # For the VQVAE, it sees each reconstruction once, with gradients for the features only. For itself, it sees each
+    # reconstruction and each image, with all gradients.
     step = quiet + (1 + 1) * verdict + 2 * (1 + BACKWARD) * verdict
     return TokenizerCount(counted, of_discriminator, encode, decode, quiet, step)
 
 
 def count_lpips(network: Literal["vgg16", "alexnet"], picture: Tensor) -> int:
-    """Return the FLOPs of LPIPS and of its gradients, which are those of one of the two images' features only."""
+    """Return the FLOPs of LPIPS and of its gradients, which only the features of one image have."""
     kernels, widths = _KERNELS[network], [3, *(features for _, features in _KERNELS[network])]
     with torch.device(picture.device):
         layers = [
@@ -76,7 +76,7 @@ def count_lpips(network: Literal["vgg16", "alexnet"], picture: Tensor) -> int:
 
 
 def count_classifier(options: Any, shape: Shape) -> Count:
-    """Return what there is to count of the classifier that images are compared by."""
+    """Count the classifier whose features are used to compare images."""
     assert shape.images is not None, "only images are classified"
     images, classes = shape.images, tuple(map(str, range(max(2, shape.classes))))
     with torch.device("meta"):

@@ -1,4 +1,4 @@
-"""The computation of an experiment, job by job: which network sees how many sequences, and what that is in FLOPs."""
+"""The computation of an experiment, job by job: how many sequences each network sees, and the FLOPs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,15 +12,14 @@ from pipeline.inspect.plan.scoring import evaluations_of
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.networks.saved import is_told_classes
 
-SAMPLING: Precision = "32-true"  # networks draw and are scored in the arithmetic that their weights are saved in
+SAMPLING: Precision = "32-true"  # sampling and scoring use the precision of the saved weights
 
 
 @dataclass(frozen=True)
 class Work:
-    """What the jobs of one rule do for one run (or for the experiment), with the network `network`.
+    """What the jobs of one rule do for one run (or for the experiment) with one `network`.
 
-    `key` is where the configuration says what such a job asks for, `longest` the share of the work that the longest of
-    the jobs has.
+    `key` is the configuration's key for the resources of such a job, `longest` the longest job's share of the work.
     """
 
     experiment: str
@@ -40,7 +39,7 @@ class Work:
         return self.resources.gpus * nodes
 
     def gpu_hours(self, gpu: Gpu, utilisation: float) -> float:
-        """Return the hours of all jobs together on one GPU of a kind that reaches a share of its peak."""
+        """Return the hours of all jobs together on one GPU that reaches a share `utilisation` of its peak."""
         return self.flops / (gpu.peak(self.precision) * utilisation) / 3600
 
     def hours(self, gpu: Gpu, utilisation: float) -> float:
@@ -49,7 +48,7 @@ class Work:
 
 
 def work_of(name: str, experiment: Experiment, shape: Shape, networks: Networks) -> Iterator[Work]:
-    """Yield the work of all jobs of an experiment in which a network of ours is at work."""
+    """Yield the work of all jobs of an experiment that run a network of ours."""
     yield from _tokenizer_work(name, experiment, shape, networks)
     scoring = f"experiments.{name}.scoring_resources"
     if networks.classifier is not None:
@@ -72,17 +71,17 @@ def work_of(name: str, experiment: Experiment, shape: Shape, networks: Networks)
 
 
 def training_flops(training: Training, count: Count, validation: int | None) -> float:
-    """Return the FLOPs of a training: of every batch there and back, and of the validations if their rows are known."""
+    """Return the FLOPs of a training: every batch forward and backward, and validations if their rows are known."""
     validations = -(-training.steps // training.validate_every)
     batches = (1 + BACKWARD) * float(training.steps) * training.batch * count.forward
     return batches + float(validations) * (validation or 0) * count.forward
 
 
 def sampling_evaluations(run: Run, steps: int | None = None) -> int:
-    """Return how often a network sees a sequence until it is drawn.
+    """Return how many passes over a sequence it takes to draw it.
 
-    An autoregressive network keeps what it has seen: all its tokens together cost as much as one pass over them.
-    Guidance asks once with the class and once without.
+    An autoregressive network caches what it has seen: all its tokens together cost as much as one pass over them.
+    Guidance runs the network with the class and without.
     """
     guided = is_told_classes(run.model) and run.sampling.guidance not in (0, 1)
     return (1 if run.path is None else steps or run.sampling.steps) * (2 if guided else 1)
@@ -123,7 +122,7 @@ def _tokenizer_work(name: str, experiment: Experiment, shape: Shape, networks: N
 
 
 def _key(name: str, run: str, chosen: Run, experiment: Experiment, part: str) -> str:
-    """Return where the configuration says what the jobs of a run ask for: in the experiment, or in a run of its own."""
+    """Return the configuration's key for the resources of a run's jobs: that of the experiment, or of a run."""
     shared = getattr(experiment, part).resources == getattr(chosen, part).resources
     own = f"experiments.{name}.runs.{chosen.weights or run}.{part}.resources"
     return f"experiments.{name}.{part}.resources" if shared else own

@@ -1,4 +1,4 @@
-"""All checks, one after the other, so that a user sees everything that is missing at once."""
+"""All checks together, so that a user sees at once everything that is missing."""
 
 from collections.abc import Collection
 
@@ -9,20 +9,20 @@ from pipeline.inspect.preflight.files import check_files
 from pipeline.inspect.preflight.findings import Findings
 from pipeline.inspect.preflight.machine import check_gpus_here, check_nodes_here, check_packages, check_potentials
 
-WHOLE = {"train", "sample", "score"}  # an experiment that runs all of these begins anew
+WHOLE = {"train", "sample", "score"}  # an experiment that runs all of these starts from scratch
 
 
 def preflight(config: Config, planned: Collection[Planned] | None = None, *, local: bool = True) -> Findings:
     """Return all problems and remarks of a run; nothing is fetched.
 
-    `planned` are the jobs that will run, None for all of them. Jobs that are not `local` see other GPUs, which each
-    checks itself.
+    `planned` are the jobs that will run, None for all of them. Jobs that are not `local` see other GPUs, and check them
+    themselves.
     """
     jobs = all_jobs(config) if planned is None else planned
     found, needs = Findings(), needs_of(jobs)
     files = check_files(needs, config.data)
     found.add(files)
-    # Of an experiment that goes on, or is wanted in part, nobody knows how much of what is planned it will write.
+    # If an experiment is resumed, or only a part of it is wanted, we do not know how much of its plan it will write.
     stages: dict[str, set[str]] = {}
     for stage, job in jobs:
         stages.setdefault(job.experiment, set()).add(stage.name)

@@ -12,8 +12,8 @@ from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.inspect.preflight.findings import Findings
 from pipeline.store.atomic import FULL
 
-RESULTS_MINIMUM = 500_000_000  # bytes that must be free for results, whatever the experiments; no estimate of them
-NOT_PLANNED = ("checkpoints", "journals", "logs", "benchmarks", "tensorboard")  # which may be of other settings
+RESULTS_MINIMUM = 500_000_000  # bytes that must always be free for results; not an estimate
+NOT_PLANNED = ("checkpoints", "journals", "logs", "benchmarks", "tensorboard")  # may be from other settings
 _PROBE = 1 << 20
 
 
@@ -31,7 +31,7 @@ def disk_need(config: Config, awaited: Sequence[str]) -> DiskNeed:
 
 
 def planned_need(config: Config, awaited: Sequence[str], experiments: Collection[str]) -> DiskNeed:
-    """Return what the scale sheet says that experiments keep, less what is there of it; it takes some seconds."""
+    """Return what experiments keep by the scale sheet, less what they have already; this takes some seconds."""
     from pipeline.inspect.plan.sheet import sheet_of
 
     chosen = {name: experiment for name, experiment in config.experiments.items() if name in experiments}
@@ -52,7 +52,7 @@ def _is_of(experiment: str, entry: Path) -> bool:
 
 
 def check_disk(config: Config, need: DiskNeed, awaited: Sequence[str]) -> Findings:
-    """Return whether both directories can be written to, by doing so, and have the space."""
+    """Try to write to both directories, and return what is wrong: no rights, or not enough space."""
     found = Findings()
     asked: dict[int, list[tuple[str, Path, int]]] = {}  # by disk: both may be on the same
     for key, folder, size in (
@@ -85,7 +85,7 @@ def existing_part(folder: Path) -> Path:
 
 
 def write_fault(folder: Path) -> str | None:
-    """Write a file and remove it; return why that does not work, None if it does."""
+    """Try to write a file to a folder; return why that fails, or None."""
     if not folder.is_dir():
         return f"{folder} is a file"
     try:

@@ -1,4 +1,4 @@
-"""Are the files there that the experiments need, or can they be had?"""
+"""Do the files that the experiments need exist, or can they be fetched?"""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -21,13 +21,13 @@ OFFLINE = "HF_HUB_OFFLINE"
 
 @dataclass(frozen=True)
 class Files(Findings):
-    """What was found of files, and which of them are still to be copied or downloaded into the cache."""
+    """What was found about files, and which of them are still to be copied or downloaded into the cache."""
 
     awaited: list[str] = field(default_factory=list)
 
 
 def check_files(needs: Sequence[Need], settings: Fetching) -> Files:
-    """Return which files are missing: fetched ones that cannot be had, the user's own, names on the Hub."""
+    """Return which files are missing: some that cannot be fetched, the user's own, or repositories on the Hub."""
     found = Files()
     _check_checksums(settings, found)
     downloads = []
@@ -54,7 +54,7 @@ def _check_checksums(settings: Fetching, found: Findings) -> None:
 
 
 def _check_fetched(name: str, keys: str, settings: Fetching, found: Findings) -> str | None:
-    """Return where a file of the catalogue is to be had, or add the problem."""
+    """Return where a file of the catalogue is available, or add the problem."""
     mirror = mirror_directory(Path(settings.mirror) if settings.mirror else None)
     try:
         resource = CATALOGUE[name].with_checksum(settings.checksums.get(name))
@@ -77,7 +77,7 @@ def _check_hub(name: str, keys: str, found: Findings) -> None:
 
 
 def _keys_by(pairs: Iterable[tuple[Thing, str]]) -> dict[Thing, str]:
-    """Return what is needed with the keys that need it."""
+    """Return each needed thing with the keys that need it."""
     keys: dict[Thing, list[str]] = {}
     for thing, key in pairs:
         keys.setdefault(thing, []).append(key)

@@ -17,12 +17,12 @@ class Findings:
     remarks: list[str] = field(default_factory=list)
 
     def add(self, other: "Findings") -> None:
-        """Take in what another check has found."""
+        """Add what another check has found."""
         self.problems.extend(other.problems)
         self.remarks.extend(other.remarks)
 
     def remarks_text(self) -> str:
-        """Return the remarks, a line each."""
+        """Return the remarks, one per line."""
         return "".join(f"remark: {remark}\n" for remark in self.remarks)
 
     def raise_problems(self, where: str) -> None:

@@ -1,8 +1,8 @@
-"""Does this machine have the GPUs, the versions of packages and the potentials that are asked for?"""
+"""Does this machine have the GPUs, the package versions and the potentials that a run needs?"""
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from pipeline.stages.declaration import Need
 PINS = Path(__file__).parents[3] / "envs" / "requirements.txt"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
 _SHOWN = 10
+_RUN = re.compile(r"\.runs\.\w+\.")
 
 
 def check_gpus_here(needs: Sequence[Need]) -> Findings:
@@ -24,7 +25,7 @@ def check_gpus_here(needs: Sequence[Need]) -> Findings:
     from pipeline.networks.devices import place
 
     seen = torch.cuda.device_count()
-    if not (more := [f"{need.key} = {need.gpus}" for need in asking if need.gpus > seen]):
+    if not (more := _largest((need.key, need.gpus) for need in asking if need.gpus > seen)):
         return Findings()
     advice = "lower them (0 is the CPU), or submit the jobs to a cluster (snakemake --profile slurm)"
     return Findings([f"{place()} shows {seen} GPUs, but {', '.join(more)}; {advice}"])
@@ -32,9 +33,19 @@ def check_gpus_here(needs: Sequence[Need]) -> Findings:
 
 def check_nodes_here(needs: Sequence[Need]) -> Findings:
     """Return which parts ask for several nodes, of which this machine is one."""
-    asking = [f"{need.key} = {need.nodes}" for need in needs if need.nodes > 1]
+    asking = _largest((need.key, need.nodes) for need in needs if need.nodes > 1)
     advice = "set them to 1, or submit the jobs to a cluster (snakemake --profile slurm)"
     return Findings([f"this machine is one node, but {', '.join(asking)}; {advice}"] if asking else [])
+
+
+def _largest(asked: Iterable[tuple[str, int]]) -> list[str]:
+    """Return what is asked for as `key = number`; of the runs of an experiment only the first that asks for most."""
+    most: dict[str, tuple[str, int]] = {}
+    for key, number in asked:
+        alike = _RUN.sub(".runs.", key)
+        if alike not in most or number > most[alike][1]:
+            most[alike] = key, number
+    return [f"{key} = {number}" for key, number in most.values()]
 
 
 def check_packages(pins: Path = PINS) -> Findings:
@@ -57,7 +68,7 @@ def check_packages(pins: Path = PINS) -> Findings:
 
 
 def check_potentials() -> Findings:
-    """Return a remark if pymatgen knows no VASP potentials, whose licence is the user's to have."""
+    """Return a remark if pymatgen finds no VASP potentials; the user needs a licence for them."""
     from pymatgen.core import SETTINGS
 
     folder = SETTINGS.get("PMG_VASP_PSP_DIR")

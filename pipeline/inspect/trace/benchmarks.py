@@ -1,7 +1,7 @@
-"""What Snakemake has measured of the job that made an artefact.
+"""What Snakemake measured for the job that made an artefact.
 
-A rule's benchmark lies where its first output does, with `benchmarks` and the name of its command in place of the
-first folder: results/demo/models/text/ar.safetensors is made by `train`, and measured in
+The path of a rule's benchmark is that of its first output, with `benchmarks` and the name of its command in place of
+the first folder: `train` makes results/demo/models/text/ar.safetensors, and its benchmark is
 results/demo/benchmarks/train/text/ar.tsv.
 """
 
@@ -25,7 +25,7 @@ class Used:
 
 
 def used_by(artefact: Path, record: dict[str, Any]) -> Used:
-    """Return what making an artefact, or one of its shards, has used: measured by Snakemake or, if not, by itself."""
+    """Return the resources that making an artefact or a shard took, measured by Snakemake or else by the process."""
     measured = benchmark_of(artefact, record.get("command", ()))
     if measured is not None and _is_of(measured, record):
         with measured.open(newline="", encoding="utf-8") as stream:
@@ -36,7 +36,7 @@ def used_by(artefact: Path, record: dict[str, Any]) -> Used:
 
 
 def benchmark_of(artefact: Path, command: Sequence[str]) -> Path | None:
-    """Return the file with what was measured of a command of ours that made an artefact, if there is one."""
+    """Return the benchmark file of the command of ours that made an artefact, if there is one."""
     words = list(command)
     stage = words[words.index("pipeline") + 1] if "pipeline" in words[:-1] else None
     for results in artefact.parents:
@@ -48,7 +48,7 @@ def benchmark_of(artefact: Path, command: Sequence[str]) -> Path | None:
 
 
 def _is_of(benchmark: Path, record: dict[str, Any]) -> bool:
-    """Return whether a benchmark was written after the process that is recorded, which was then the last one."""
+    """Return whether a benchmark was written after the recorded process ended, which was then the last one."""
     try:
         ended = datetime.fromisoformat(record["started"]).timestamp() + record["wall_seconds"]
     except KeyError:
@@ -57,7 +57,7 @@ def _is_of(benchmark: Path, record: dict[str, Any]) -> bool:
 
 
 def _number(text: str | None) -> float | None:
-    """Return a number of a benchmark; Snakemake writes NA or - if a job was over too soon to be measured."""
+    """Return a number of a benchmark; Snakemake writes NA or - if a job was too short to measure."""
     try:
         return float(text or "")
     except ValueError:

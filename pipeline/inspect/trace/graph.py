@@ -14,7 +14,7 @@ UNCHANGED, CHANGED, MISSING, UNRECORDED, FETCHED = "unchanged", "changed", "miss
 
 @dataclass(frozen=True)
 class Traced:
-    """A file: its state, its checksum now, what is recorded of it, and the checksums of its inputs as they were."""
+    """A file: its state and checksum now, its record, what making it took, and its origin if it was fetched."""
 
     path: Path
     state: str
@@ -25,25 +25,25 @@ class Traced:
 
     @property
     def inputs(self) -> dict[Path, str]:
-        """The inputs with the checksums that they had."""
+        """The inputs with the checksums that they had when the file was made."""
         return {Path(path): sha256 for path, sha256 in self.record.get("inputs", {}).items()}
 
 
 @dataclass(frozen=True)
 class Trace:
-    """An artefact and, by their paths, all files that it was made from, itself first."""
+    """An artefact and all files that it was made from, by path, itself first."""
 
     artefact: Path
     files: dict[Path, Traced]
 
     def changed_since(self, path: Path, sha256: str) -> bool:
-        """Return whether a file is another one now than it was when something was made from it."""
+        """Return whether a file has changed since something was made from it."""
         now = self.files[path].sha256
         return now is not None and now != sha256
 
 
 def trace_artefact(artefact: Path) -> Trace:
-    """Return where an artefact comes from; one without a record is an error, a file below it is marked."""
+    """Return where an artefact comes from; raise if it has no record, but only mark inputs without one."""
     if not artefact.exists():
         raise KinoflowError(f"{artefact}: no such file; give a file that the workflow has made")
     if not sidecar_of(artefact).is_file():
@@ -74,7 +74,7 @@ def _traced(path: Path) -> Traced:
 
 
 def _used(path: Path, record: dict[str, Any]) -> Used:
-    """Return what making a file has used: of one that was put together from shards, all of them."""
+    """Return the resources that making a file took, over all shards if it was joined from some."""
     if "shards" not in record:
         return used_by(path, record)
     parts = [used_by(Path(shard["artefact"]), shard) for shard in record["shards"]]

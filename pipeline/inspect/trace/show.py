@@ -1,4 +1,4 @@
-"""A trace as a tree, a line a file, and as JSON."""
+"""A trace as a tree, one line per file, and as JSON."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,12 +12,12 @@ _DIGITS = 12  # of a checksum
 
 
 def as_text(trace: Trace) -> str:
-    """Return the tree: each file under what was made from it, what is below one only where it is met first."""
+    """Return the tree: each file is below what was made from it, and its inputs are shown only the first time."""
     return "\n".join([*_lines(trace, trace.artefact, None, "", "", set()), "", summary(trace), ""])
 
 
 def summary(trace: Trace) -> str:
-    """Return how many files there are, and how many of them are not as they were."""
+    """Return how many files there are, and how many have changed, are missing or have no record."""
     states = [file.state for file in trace.files.values()]
     stale = {
         path
@@ -31,7 +31,7 @@ def summary(trace: Trace) -> str:
 
 
 def as_json(trace: Trace) -> dict[str, Any]:
-    """Return all files with what is known of them, the artefact first."""
+    """Return all files with what is known about them, the artefact first."""
     return {"artefact": str(trace.artefact), "files": [_entry(trace, file) for file in trace.files.values()]}
 
 

@@ -46,9 +46,9 @@ def transitions(options: Options) -> Tensor:
 
 
 def stationary(options: Options) -> Tensor:
-    """Return the distribution pi with pi P = pi, float64[states], which every position of a sequence has."""
+    """Return the distribution of the token at any position: pi with pi P = pi, float64[states]."""
     matrix = transitions(options)
-    # (P - 1)^T pi = 0 has rank `states` - 1; one more equation says that pi adds up to one.
+    # (P - 1)^T pi = 0 has rank `states` - 1; one more equation makes pi add up to one.
     equations = torch.cat([(matrix - torch.eye(options.states, dtype=torch.float64)).T, torch.ones_like(matrix[:1])])
     wanted = torch.zeros(options.states + 1, 1, dtype=torch.float64)
     wanted[-1] = 1

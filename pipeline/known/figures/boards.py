@@ -1,4 +1,4 @@
-"""Histograms of two-token samples: a row a run, a column a time on the way, and the references beside them."""
+"""Histograms of two-token samples: one row per run, one column per time, and the references beside them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.flow.vocabulary import NEVER_DATA
 from pipeline.report.exhibit import Exhibit
 from pipeline.tokens.token_data import TokenData
 
-if TYPE_CHECKING:  # every command reads the options of figures, few draw one
+if TYPE_CHECKING:  # every command reads the options of figures, but few draw one
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -29,7 +29,7 @@ class Options(Strict):
 
 
 def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figure:
-    """Return the figure; tokens that are still masked lie in a strip along the right and the upper edge of a board."""
+    """Return the figure; tokens that are still masked lie in a strip along the right and upper edges of a board."""
     from matplotlib.figure import Figure
 
     runs = [exhibit.samples for exhibit in exhibits if exhibit.run not in REFERENCES]

@@ -18,7 +18,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return distances between the histogram of the samples and q, and the share of samples that q allows.
 
     Total variation is half the sum of absolute differences; the Jensen-Shannon divergence is in nats, at most log 2.
-    Both are above zero even for samples from q itself; by how much, the reference row of the data shows.
+    Both are above zero even for samples from q itself; the reference row of the data shows by how much.
     """
     data = DATASETS.chosen(DataChoice(**subject.data.origin))
     q = data.plugin.probabilities(data.options)

@@ -1,4 +1,4 @@
-"""The bound on the negative log-likelihood of held-out data, and the entropy it cannot go below where that is known."""
+"""The bound on the negative log-likelihood of held-out data, and the entropy, its lower limit, where that is known."""
 
 import torch
 from pydantic import Field
@@ -20,8 +20,8 @@ class Options(Strict):
 def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return the mean bound in nats per sequence, its standard error, and the part of the error that is Monte Carlo.
 
-    Mixture paths only. The rates of a metric path grow without limit towards t = 1 (beta does), and with them the least
-    error of a network: its bound is finite for the exact posterior, but for a trained one says nothing.
+    Mixture paths only. The rates of a metric path diverge towards t = 1, as beta does, and amplify the smallest error
+    of a network. The bound is finite for the exact posterior, but says nothing about a trained network.
     """
     scores = _entropy(subject)
     model = subject.model

@@ -1,7 +1,7 @@
 """Corpora: each file here that declares `Options` is one, and is found by its name.
 
-It has `SPLITS`, the splits that it really has (`("all",)`: one stream, which :mod:`pipeline.text.splitting` splits; a
-function `splits(options)` where the options decide), `documents(options, cache, split)`, and, if it needs them,
-`FILES` (names in the catalogue, fetched before into `cache`), `inputs(options)` (files of the user),
+A corpus has `SPLITS`, the splits that it really has; `("all",)` is one stream, which :mod:`pipeline.text.splitting`
+splits. If the options decide, it also has a function `splits(options)`. It has `documents(options, cache, split)` and,
+if it needs them, `FILES` (catalogue names of what to fetch into `cache` first), `inputs(options)` (the user's files),
 `revision(options)` (the version that was read) and `DETOKENISED = True` (the text was put back together from words).
 """

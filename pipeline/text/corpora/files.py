@@ -1,4 +1,4 @@
-"""Text of the user's own: .txt files, and .jsonl or .parquet files with a document in each row."""
+"""The user's own text: .txt files, and .jsonl or .parquet files with one document per row."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from pipeline.config import Strict
 from pipeline.text.document import Document, unknown_split
 from pipeline.text.reading import SUFFIXES, files_below, texts_of
 
-SPLITS = ("all", "validation", "test")  # at most; which of them, the options decide
+SPLITS = ("all", "validation", "test")  # at most; the options decide which
 
 
 class Options(Strict):
@@ -32,7 +32,7 @@ def splits(options: Options) -> tuple[str, ...]:
 
 
 def inputs(options: Options) -> list[Path]:
-    """Return the files of text; those in folders one by one."""
+    """Return the text files, including each one below a folder."""
     found: list[Path] = []
     for path in _paths(options).values():
         below = sorted(path.rglob("*")) if path.is_dir() else []
@@ -41,7 +41,7 @@ def inputs(options: Options) -> list[Path]:
 
 
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
-    """Yield the documents of a split, by the names of their files."""
+    """Yield the documents of a split, in the order of their file names."""
     paths = _paths(options)
     if split not in paths:
         raise unknown_split("files", split, tuple(paths))

@@ -1,4 +1,4 @@
-"""FineWeb-Edu: educational pages of the web, in samples of 10 to 350 billion GPT-2 tokens; one document a page."""
+"""FineWeb-Edu: educational pages of the web, in samples of 10 to 350 billion GPT-2 tokens; one document per page."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""LAMBADA: passages of novels whose last word only the whole passage tells; one document a passage, test only."""
+"""LAMBADA: passages of novels whose last word only the whole passage reveals; one document per passage, test only."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The One Billion Word benchmark: sentences of news in random order; one document a sentence."""
+"""The One Billion Word benchmark: sentences of news in random order; one document per sentence."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ revision, inputs = revision_of, inputs_of
 class Options(HubOptions):
     """Where the corpus is read from."""
 
-    # The original repository needs a script, which `datasets` no longer runs; this one has its rows as parquet.
+    # The original repository needs a script, which `datasets` no longer runs. This one has the same rows as parquet.
     repository: str = Field(
         "dvruette/lm1b", min_length=1, description="name of the repository, or a directory that holds a copy"
     )

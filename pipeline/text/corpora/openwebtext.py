@@ -1,4 +1,4 @@
-"""OpenWebText: pages that were linked from Reddit, 9 billion GPT-2 tokens; one document a page."""
+"""OpenWebText: pages that were linked from Reddit, 9 billion GPT-2 tokens; one document per page."""
 
 from collections.abc import Iterator
 from pathlib import Path

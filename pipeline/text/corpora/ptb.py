@@ -1,6 +1,6 @@
-"""The Penn Treebank as T. Mikolov prepared it: news in lower case, 10,000 words; one document a split.
+"""The Penn Treebank as T. Mikolov prepared it: news in lower case, 10,000 words; one document per split.
 
-The checksums of its files are not known to this project: `data.checksums` has to give them (see config/README.md).
+This project does not know the checksums of its files: give them in `data.checksums` (see config/README.md).
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Options(Strict):
 
 
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
-    """Yield the split: its sentences are those of articles, in their order, but where articles end is not known."""
+    """Yield the split as one document: sentences are in the order of the articles, but nothing marks their ends."""
     if split not in SPLITS:
         raise unknown_split("ptb", split, SPLITS)
     text = whole_text(cache / FILES[SPLITS.index(split)])

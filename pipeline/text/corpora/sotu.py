@@ -1,4 +1,4 @@
-"""State of the Union addresses, 1790 to 2022: one document a speech, 10 MB in all."""
+"""State of the Union addresses, 1790 to 2022: one document per speech, 10 MB in all."""
 
 import zipfile
 from collections.abc import Iterator

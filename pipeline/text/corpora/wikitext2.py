@@ -1,4 +1,4 @@
-"""WikiText-2, raw: the validation and test articles of Wikipedia; one document an article."""
+"""WikiText-2, raw: the validation and test articles of Wikipedia; one document per article."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Text: the documents of a corpus as tokens, in a row, in blocks of one length; and further sets for evaluation."""
+"""Text: the tokens of a corpus, joined and cut into blocks of one length, and further sets for evaluation."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -82,7 +82,7 @@ def length(options: Options) -> int:
 
 
 def files(options: Options) -> list[str]:
-    """Return the names in the catalogue of all files that are read."""
+    """Return the catalogue names of all files that are read."""
     names = [name for corpus in _corpora(options) for name in corpus.files]
     return list(dict.fromkeys([*names, *options.tokenizer.files]))
 
@@ -98,7 +98,7 @@ def inputs(options: Options) -> list[Path]:
 
 
 def hub_names(options: Options) -> list[str]:
-    """Return the repositories of the Hugging Face Hub that are read."""
+    """Return the repositories on the Hugging Face Hub that are read."""
     return [name for corpus in _corpora(options) for name in corpus.hub_names]
 
 
@@ -128,7 +128,7 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
 
 
 def _check_documents(corpus: Corpus, cache: Path) -> None:
-    """Raise if there are fewer documents than splits that they are to be divided among."""
+    """Raise if there are fewer documents than splits to divide them among."""
     wanted = 1 + len(_missing(corpus))
     source = "train" if "train" in corpus.splits else "all"
     found = sum(1 for _ in islice(corpus.documents(cache, source), wanted))
@@ -172,7 +172,7 @@ def _packed_evaluation(
     """Return the blocks of a set for evaluation, and its record."""
     split = "test" if "test" in corpus.splits else "all"
     packer = Packer(corpus.name, tokenizer, options.length, options.test, cache)
-    # A test split is read to its end, so that its words and tokens are counted; a stream may have none.
+    # A test split is read to its end, to count its words and tokens; a stream may have no end.
     pack(in_order(packer, corpus.documents(cache, split)), [packer], stop=split == "all")
     return packer.blocks(), {"split": split} | corpus.described() | packer.record()
 
@@ -183,7 +183,7 @@ def _shuffled(blocks: Tensor, seed: int) -> Tensor:
 
 
 def _assigned(corpus: Corpus, held_out: HeldOut, cache: Path) -> Iterator[tuple[str, Document]]:
-    """Yield the documents that are trained on, and those that are held out of them, with their splits."""
+    """Yield each document of the training stream with its split: `train`, or one that is held out."""
     source = "train" if "train" in corpus.splits else "all"
     for number, document in enumerate(corpus.documents(cache, source)):
         yield held_out.split(number), document

@@ -1,4 +1,4 @@
-"""Generative perplexity against the perplexity bound, a panel a set, and against the entropy of the samples."""
+"""Generative perplexity against the perplexity bound, one panel per set, and against the entropy of the samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.report.axes import plain_numbers
 from pipeline.report.exhibit import Exhibit
 from pipeline.tokens.token_data import TokenData
 
-if TYPE_CHECKING:  # every command reads the options of figures, few draw one
+if TYPE_CHECKING:  # every command reads the options of figures, but few draw one
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -33,7 +33,7 @@ class Options(Strict):
 
 @dataclass(frozen=True)
 class Point:
-    """A run in a panel: its place, whose network it has, what is swept, and whether it is autoregressive."""
+    """A run in a panel: its place, the run with its network, what is swept, and whether it is autoregressive."""
 
     x: float
     y: float
@@ -43,9 +43,9 @@ class Point:
 
 
 def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figure:
-    """Return the figure: a color a network, rings for further numbers of steps, stars for autoregressive networks.
+    """Return the figure: one color per network, rings for swept runs, stars for autoregressive networks.
 
-    The Pareto front is that of the runs with a path.
+    The Pareto front is drawn for the runs with a path.
     """
     from matplotlib.figure import Figure
 
@@ -84,12 +84,12 @@ def scores_of(exhibit: Exhibit) -> dict[str, float]:
 
 
 def bounds_of(exhibit: Exhibit) -> list[str]:
-    """Return the columns of perplexities that a run has, one a set."""
+    """Return the columns of perplexities that a run has, one per set."""
     return [key for key in scores_of(exhibit) if key.startswith(BOUND) and not key.endswith(ERROR)]
 
 
 def points_of(runs: dict[str, Exhibit], key: str) -> list[Point]:
-    """Return the runs that have both a value `key`, their own or that of their network, and a generative perplexity."""
+    """Return the runs with a generative perplexity and a score `key`, their own or that of their network's run."""
     points = []
     for run, exhibit in runs.items():
         conditions, own = exhibit.samples.conditions, scores_of(exhibit)
@@ -102,7 +102,7 @@ def points_of(runs: dict[str, Exhibit], key: str) -> list[Point]:
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """Return the points that no other beats in one coordinate without losing in the other, by x; less is better."""
+    """Return the points that no other point dominates, sorted by x; less is better."""
     front: list[Point] = []
     for point in sorted(points, key=lambda point: (point.x, point.y)):
         if not front or point.y < front[-1].y:
@@ -146,7 +146,7 @@ def _draw_references(axes: Axes, references: dict[str, dict[str, float]]) -> Non
     for run, scores in references.items():
         if JUDGED in scores:
             axes.axhline(scores[JUDGED], color="grey", linewidth=0.8, linestyle="--", zorder=0)
-            beside = axes.get_yaxis_transform()  # x as a share of the axis, y by its values
+            beside = axes.get_yaxis_transform()  # x as a share of the axis, y in its own units
             axes.text(
                 0.01, scores[JUDGED], REFERENCES[run], transform=beside, fontsize=SMALL - 1, color="grey", va="bottom"
             )

@@ -1,6 +1,6 @@
 """Language models that judge texts, one file each.
 
-A judge is a file in this folder with `Options`, `label(options)` for the tables, `files(options)`: names in the
-catalogue of what is fetched before, and `load(options, cache=..., weights=..., data=..., device=...)`, which returns a
+A judge is a file in this folder with `Options`, `label(options)` for the tables, `files(options)` with the catalogue
+names of what to fetch first, and `load(options, cache=..., weights=..., data=..., device=...)`. This returns a
 :class:`pipeline.text.judges.likelihood.Judge` or raises the error of :mod:`pipeline.text.judges.missing`.
 """

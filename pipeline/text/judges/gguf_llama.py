@@ -1,6 +1,6 @@
-"""A Llama network and its tokenizer from one GGUF file, with its quantised weights as 32-bit numbers.
+"""A Llama network and its tokenizer from one GGUF file, with the quantised weights turned into 32-bit numbers.
 
-The transformers library reads such files only with a further package, and leaves out that digits stand alone.
+The transformers library needs another package to read such files, and its tokenizer does not split off single digits.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _tokenizer(path: Path, reader: GGUFReader) -> tokenizers.Tokenizer:
 def halves_apart(weights: Tensor, heads: int) -> Tensor:
     """Return the rows of a query or key projection in the order of the transformers library.
 
-    Rotary positions turn pairs of features: GGUF has the two of a pair side by side, transformers half a head apart.
+    Rotary positions rotate pairs of features. GGUF puts a pair side by side, transformers half a head apart.
     """
     return weights.view(heads, -1, 2, weights.shape[1]).transpose(1, 2).reshape(weights.shape)
 
@@ -107,7 +107,7 @@ def _config(path: Path, reader: GGUFReader, tokens: int) -> LlamaConfig:
 
 
 def _reader(path: Path) -> GGUFReader:
-    """Return a reader of the file, which must hold what this module can read."""
+    """Return a reader of the file; raise if this module cannot read what the file holds."""
     from gguf import GGUFReader
 
     try:

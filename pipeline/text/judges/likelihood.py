@@ -13,8 +13,8 @@ from torch.nn import functional
 from pipeline.store.progress import Progress
 from pipeline.text.tokenizer import END
 
-_LOGITS = 2**27  # numbers, half a gigabyte: the logits of one batch, unless a single window has more
-_TOKENS = 2**13  # of one batch at most, whatever the vocabulary
+_LOGITS = 2**27  # at most so many logits in one batch (half a gigabyte), unless a single window has more
+_TOKENS = 2**13  # at most so many tokens in one batch, whatever the vocabulary
 
 Encode = Callable[[Sequence[str]], Sequence[Sequence[int]]]  # texts -> tokens of each, without any special ones
 NextLogits = Callable[[Tensor], Tensor]  # x [B, D] -> logits [B, D - 1, K] of all but the first, given those before
@@ -22,10 +22,10 @@ NextLogits = Callable[[Tensor], Tensor]  # x [B, D] -> logits [B, D - 1, K] of a
 
 @dataclass(frozen=True)
 class Judge:
-    """A language model with its own tokens, `size` of them, which sees at most `window` at once.
+    """A language model with `size` tokens of its own, which sees at most `window` of them at once.
 
-    `end` is what it knows the end of a document as. Where the model is not ours, `revision` is its commit, and `files`
-    are those it was read from.
+    `end` are its tokens for the end of a document. If the model is not ours, `revision` is its commit, and `files` are
+    those it was read from.
     """
 
     encode: Encode
@@ -39,10 +39,10 @@ class Judge:
 
     @torch.no_grad()
     def negative_log_likelihood(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return, for each text, the nats of the judge's own tokens and how many these are, both [N].
+        """Return the nats of each text and the number of the judge's tokens that they cover, both [N].
 
-        The first token of each window has no context and is not counted. A text that is longer than the window is cut
-        into windows; one of fewer than two tokens has no nats.
+        The first token of each window has no context and is not counted. A text longer than the window is cut into
+        windows; a text of fewer than two tokens has no nats.
         """
         nats, counts = np.zeros(len(texts)), np.zeros(len(texts), dtype=np.int64)
         windows = [
@@ -50,7 +50,7 @@ class Judge:
             for number, tokens in enumerate(self._tokens_of(texts))
             for start in range(0, len(tokens) - 1, self.window)  # a last token alone would make no window
         ]
-        windows.sort(key=lambda window: -len(window[1]))  # alike lengths together: little is padded
+        windows.sort(key=lambda window: -len(window[1]))  # similar lengths together, so that little is padded
         done = 0
         with Progress("judging", len(windows), unit="window") as progress:
             for batch in self._batches(windows):
@@ -62,7 +62,7 @@ class Judge:
         return nats, counts
 
     def _tokens_of(self, texts: Sequence[str]) -> Iterator[list[int]]:
-        """Yield the tokens of each text, with the judge's own sign where a document ends."""
+        """Yield the tokens of each text, with the judge's own end tokens where a document ends."""
         documents = [text.split(END) for text in texts]
         encoded = iter(self.encode([document for text in documents for document in text]) if documents else ())
         for text in documents:
@@ -72,7 +72,7 @@ class Judge:
             yield tokens
 
     def _batches(self, windows: Sequence[tuple[int, Tensor]]) -> Iterator[Sequence[tuple[int, Tensor]]]:
-        """Yield the windows, longest first, as many at once as the memory for their logits allows."""
+        """Yield batches of windows, longest first, as large as the memory for their logits allows."""
         start = 0
         while start < len(windows):
             rows = max(1, min(_TOKENS, _LOGITS // self.size) // len(windows[start][1]))
@@ -82,8 +82,8 @@ class Judge:
     def _nats_of(self, windows: Sequence[Tensor]) -> list[float]:
         """Return the nats of each window.
 
-        Pads stand at the end, where no token that is counted can see them: the models look back only. So no mask is
-        needed, and any token serves as one.
+        Pads are at the end, where no counted token sees them: the models only look back. So no mask is needed, and any
+        token can be the pad.
         """
         x = torch.nn.utils.rnn.pad_sequence(list(windows), batch_first=True).to(self.device)
         lengths = torch.tensor([len(window) for window in windows], device=self.device)

@@ -1,4 +1,4 @@
-"""The error of a judge that is not there, with the ways to have one."""
+"""The error for a missing judge, with the ways to get one."""
 
 from pipeline.errors import KinoflowError
 
@@ -9,7 +9,7 @@ _WAYS = """set scoring.generative_perplexity.judge to one of
 
 
 class JudgeError(KinoflowError):
-    """A judge that cannot be had: which one, why, and what to choose in its place."""
+    """A judge that is not available: which one, why, and what to choose instead."""
 
     def __init__(self, judge: str, reason: str) -> None:
         super().__init__(f"scoring.generative_perplexity.judge = {judge}: {reason}; {_WAYS}")

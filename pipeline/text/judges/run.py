@@ -1,7 +1,7 @@
 """An autoregressive run of the same experiment as judge.
 
-It knows nothing but the training data, so that its figures compare runs of one experiment and nothing else. Its own
-samples are the ones it likes best: their row is no better for being lower.
+It knows nothing but the training data, so its numbers compare only runs of one experiment. It likes its own samples
+best: a low number in their row is no merit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipeline.config import Name, Strict
 from pipeline.errors import KinoflowError
 from pipeline.text.judges.missing import JudgeError
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
     from torch import Tensor
 
@@ -60,7 +60,7 @@ def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData
 
     def next_logits(x: Tensor) -> Tensor:
         logits: Tensor = network(x)[:, 1:]
-        return logits.masked_fill(special, float("-inf"))  # which are no text: training leaves them out too
+        return logits.masked_fill(special, float("-inf"))  # special tokens are not text; training leaves them out, too
 
     return Judge(
         encode=lambda texts: [tokens.tolist() for tokens in tokenizer.encode(texts)],

@@ -1,4 +1,4 @@
-"""Silence of libraries that report on what they load, line by line."""
+"""Silence for libraries that report line by line on what they load."""
 
 import logging
 import warnings

@@ -10,14 +10,14 @@ from pydantic import Field
 from pipeline.config import Strict
 from pipeline.text.judges.missing import JudgeError
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
 
     from pipeline.text.judges.likelihood import Judge
     from pipeline.tokens.token_data import TokenData
 
 FILE = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-_LONGEST = 8192  # tokens that it was trained on at once
+_LONGEST = 8192  # tokens in its training context
 
 
 class Options(Strict):
@@ -32,7 +32,7 @@ def label(options: Options) -> str:
 
 
 def files(options: Options) -> list[str]:
-    """Return the names in the catalogue of its files."""
+    """Return the catalogue names of its files."""
     return [FILE]
 
 

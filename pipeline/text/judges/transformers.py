@@ -12,14 +12,14 @@ from pipeline.config import Strict
 from pipeline.errors import KinoflowError
 from pipeline.text.judges.missing import JudgeError
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
 
     from pipeline.text.judges.likelihood import Judge
     from pipeline.tokens.token_data import TokenData
 
-_READ = (".safetensors", ".json", ".txt", ".model")  # what a model and its tokenizer are made of
-_UNLIMITED = sys.maxsize  # or the tokenizer would warn of every text that is cut into windows
+_READ = (".safetensors", ".json", ".txt", ".model")  # files of a model and its tokenizer
+_UNLIMITED = sys.maxsize  # or the tokenizer would warn about every text that is cut into windows
 
 
 class Options(Strict):
@@ -83,11 +83,11 @@ def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData
 
 
 def _pretrained(options: Options) -> tuple[Any, Any]:
-    """Return the model and its tokenizer from what is here already; if that does not do, from the hub."""
+    """Return the model and its tokenizer, from this machine if it has them, otherwise from the hub."""
     directory, name = _directory(options), f"{{name: transformers, model: {options.model}}}"
     try:
         return _from_pretrained(options, local=True)
-    except Exception as error:  # of several libraries, which have no error in common
+    except Exception as error:  # from several libraries without a common error class
         if directory is not None:
             raise JudgeError(name, f"cannot be read as a causal language model in safetensors: {error}") from error
     if options.model.startswith(("/", ".", "~")):
@@ -120,7 +120,7 @@ def _from_pretrained(options: Options, local: bool) -> tuple[Any, Any]:
             **common,
         )
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
-    # The library would fill them with random numbers, and go on.
+    # The library would fill missing weights with random numbers and go on.
     if missing := sorted(map(str, report["missing_keys"])):
         raise ValueError(f"the weights of {missing[0]} are missing; it is another kind of model")
     tokenizer.model_max_length = _UNLIMITED
@@ -142,7 +142,7 @@ def _directory(options: Options) -> Path | None:
 
 
 def _files_of(options: Options, revision: str | None) -> tuple[Path, ...]:
-    """Return the files that the model was read from, as far as that can be known."""
+    """Return the files that the model was read from, as far as they are known."""
     from huggingface_hub import try_to_load_from_cache
 
     folder = _directory(options)

@@ -14,7 +14,7 @@ from pipeline.config import Fetching, NameAlone, Strict
 from pipeline.store.seeds import derive_seed
 from pipeline.text.judge import ChosenJudge, JudgeChoice
 
-if TYPE_CHECKING:  # names of types; what is computed with is imported where it is used
+if TYPE_CHECKING:  # only for types; functions import what they compute with
     from pipeline.scoring.subject import Subject
 
 HEADLINE = "generative_perplexity"
@@ -34,9 +34,9 @@ class Options(Strict):
 def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return the perplexity, exp(nats / tokens) over all tokens of the judge, its interval, and the samples' variety.
 
-    The tokens are the judge's own: figures of different judges do not compare. A text that repeats itself surprises
-    nobody, so that low entropy games the judge, and so does a low temperature: a perplexity below that of the data
-    (its reference row) at a lower entropy is no merit. Entropy and distinct n-grams are of the run's own tokens.
+    The tokens are the judge's own, so numbers of different judges cannot be compared. Repetition and a low temperature
+    game the judge: a perplexity below that of the data (its reference row) is no merit if the entropy is lower, too.
+    Entropy and distinct n-grams are of the run's own tokens.
     """
     from pipeline.text.diversity import distinct, token_entropy
     from pipeline.text.tokenizer import tokenizer_of
@@ -60,7 +60,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 def perplexity(nats: NDArray[np.float64], tokens: NDArray[np.int64], seed: int) -> dict[str, float]:
     """Return exp(sum of nats [N] / sum of tokens [N]) and its 95 % interval, by a bootstrap over the N samples.
 
-    Nothing is returned if no sample has a token that was judged.
+    Return nothing if no sample has a token that was judged.
     """
     import torch
 
@@ -84,7 +84,7 @@ def conditions(subject: Subject, options: Options) -> dict[str, str]:
 
 
 def files(options: Options) -> list[str]:
-    """Return the names in the catalogue of the files that the judge is read from."""
+    """Return the catalogue names of the files that the judge is read from."""
     return ChosenJudge.of(options.judge).files
 
 
@@ -94,7 +94,7 @@ def inputs(options: Options) -> list[Path]:
 
 
 def hub_names(options: Options) -> list[str]:
-    """Return what the judge is called on the model hub, if it is read from there."""
+    """Return the judge's name on the model hub, if it is read from there."""
     return ChosenJudge.of(options.judge).hub_names
 
 

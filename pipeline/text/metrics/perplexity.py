@@ -32,9 +32,9 @@ class Options(Strict):
 def score(subject: Subject, options: Options) -> dict[str, float]:
     """Return exp of the nats per token for the test split and each evaluation set, with the Monte-Carlo error.
 
-    Where a set has words of its own (it was published in tokenised form), also exp of the nats per such word. The bound
-    is evaluated by the same estimator for all paths; those of metric paths are no use (see `likelihood_bound`). The
-    network of a swept run is that of another run, which has the row.
+    If a set has words of its own (it was published in tokenised form), also return exp of the nats per word. All paths
+    use the same estimator of the bound. Bounds of metric paths are useless (see `likelihood_bound`). A swept run uses
+    the network of another run, and the row of that run has the perplexity.
     """
     evaluate = _evaluator(subject, options)
     if evaluate is None:
@@ -57,7 +57,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
 
 def conditions(subject: Subject, options: Options) -> dict[str, str]:
-    """Return whether the perplexities are bounds, and what they are per."""
+    """Return whether the perplexities are bounds, and which tokens they are per."""
     if subject.swept or _evaluator(subject, options) is None:
         return {}
     bound = subject.model is not None and subject.model.path is not None
@@ -70,7 +70,7 @@ def sets_of(data: TokenData) -> dict[str, Tensor]:
 
 
 def tokens_of(data: TokenData) -> str:
-    """Return what the perplexities are per: perplexities per token of different tokenizers do not compare."""
+    """Return the tokens that perplexities are per: those of different tokenizers cannot be compared."""
     choice = data.origin.get("tokenizer")
     if choice is None:
         return "states"
@@ -78,7 +78,7 @@ def tokens_of(data: TokenData) -> str:
 
 
 def perplexities(name: str, nats: float, error: float, data: TokenData) -> dict[str, float]:
-    """Return the perplexities for so many nats per token and the standard error of them."""
+    """Return the perplexities for so many nats per token, with their standard errors."""
     perplexity = math.exp(nats)
     scores = {f"perplexity_{name}": perplexity, f"perplexity_{name}_error": perplexity * error}
     sets = data.record.get("sets", {})
@@ -94,7 +94,7 @@ Evaluate = Callable[[Tensor, torch.Generator], tuple[float, float]]  # x1 [B, D]
 
 
 def _evaluator(subject: Subject, options: Options) -> Evaluate | None:
-    """Return how the negative log-likelihood of sequences is found, None if it is not."""
+    """Return the function that computes the negative log-likelihood of sequences, or None if there is none."""
     model = subject.model
     if model is None:
         return _unigram(subject.data) if subject.samples.conditions["run"] == NULL else None

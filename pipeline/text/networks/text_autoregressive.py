@@ -12,16 +12,16 @@ from pipeline.text.networks.text_transformer import EMBEDDING_DEVIATION, TextOpt
 
 AUTOREGRESSIVE = True  # predicts the next token instead of x1 from x_t: it has no time and needs no path
 
-# Of the token before, at most, in a tied head before training: a text seldom repeats it, so that with a greater one the
-# first losses are far above log K.
+# The largest logit of the previous token in a tied head before training. Text seldom repeats a token, so with a larger
+# logit the first losses would be far above log K.
 REPEATED_LOGIT = 4
 
 
 class Options(TextOptions):
     """The size of the network."""
 
-    # Blocks that are told nothing are smaller than those of text_dit: 16 of them make 152 million parameters at the
-    # paper's size, as many as 12 of those (150).
+    # Blocks without a condition are smaller than those of text_dit. At the paper's size, 16 of them have 152 million
+    # parameters, about as many as 12 blocks of text_dit (150 million).
     depth: int = Field(16, ge=1, description="attention blocks")
 
 
@@ -42,13 +42,13 @@ class TextAutoregressive(TextTransformer):
     def start(self, kinds: Tensor) -> Decoding:
         """Return the state before the first token of sequences whose positions have `kinds` [B, D]."""
         batch, length = kinds.shape
-        self.rotary(length)  # too long a sequence is an error now, not after many tokens
+        self.rotary(length)  # raise now if the sequence is too long, not after many tokens
         caches = [KeyValueCache(length) for _ in self.blocks.blocks]
         return Decoding(batch, length, self.blocks.modulations(), self.head.modulation(), caches)
 
     @torch.no_grad()
     def next_logits(self, tokens: Tensor | None, state: Decoding) -> Tensor:
-        """Return the logits of the next tokens [B, K] after `tokens` [B] (None at the beginning); `state` moves on."""
+        """Return the logits [B, K] of the tokens after `tokens` [B] (None at the beginning), and advance `state`."""
         last = state.last_tokens(tokens, self.begin, self.embedding.weight.device)[:, None]
         logits = self.logits(last, state.modulations, state.head_modulation, True, state.position, state.caches)
         state.position += 1
@@ -56,5 +56,5 @@ class TextAutoregressive(TextTransformer):
 
 
 def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:
-    """Return the network for sequences of at most `length` tokens; the mask, which no text holds, begins them."""
+    """Return the network for sequences of at most `length` tokens; they begin with the mask, which no text holds."""
     return TextAutoregressive(options, vocabulary.mask, vocabulary.size, length)

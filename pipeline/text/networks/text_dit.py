@@ -1,4 +1,4 @@
-"""A transformer over text that sees all tokens of x_t, and the time if it is to be told it."""
+"""A transformer over text that sees all tokens of x_t and, if wanted, the time."""
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -11,14 +11,14 @@ from pipeline.text.networks.text_transformer import TextOptions, TextTransformer
 class Options(TextOptions):
     """The size of the network."""
 
-    # The paper gives the width, the depth, the heads and the number of parameters (150 million) but not this; 448 makes
-    # it 149.5 million at the paper's size.
+    # The paper gives the width, the depth, the heads and the number of parameters (150 million) but not this. 448 gives
+    # 149.5 million at the paper's size.
     condition: int = Field(448, ge=1, description="features of the time, which the blocks are told")
     time: bool = Field(True, description="tell the network the time; mask paths do not need it")
 
 
 class TextDit(TextTransformer):
-    """Embeddings, attention blocks told the time, and K logits."""
+    """Embeddings, attention blocks with the time as a condition, and K logits."""
 
     def __init__(self, options: Options, tokens: int, length: int) -> None:
         super().__init__(options, options.condition if options.time else None, tokens, length)

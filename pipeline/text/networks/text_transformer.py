@@ -10,9 +10,9 @@ from pipeline.networks.attention import KeyValueCache, Sight
 from pipeline.networks.rotary import Rotary
 from pipeline.networks.transformer import Blocks, Head, TransformerOptions
 
-# Of the embeddings before training. The gates are closed then, so that a tied head sees the embedding of each token and
-# answers with that token: its logit is about width x deviation, while those of the others are near zero. That is what a
-# denoiser should begin with: a token that is data stays, and all are about equally likely in place of a mask.
+# The deviation of the embeddings before training. The gates are closed then, so a tied head sees the embedding of each
+# token and predicts that token: its logit is about width x deviation, and the others are near zero. A denoiser should
+# begin like this: a data token stays, and all tokens are about equally likely in place of a mask.
 EMBEDDING_DEVIATION = 0.02
 
 
@@ -35,7 +35,7 @@ class TextOptions(TransformerOptions):
 class TextTransformer(nn.Module):
     """Embeddings, attention blocks with rotary positions, and K logits; the condition is up to the network.
 
-    Linear layers keep PyTorch's initialisation at any depth: gates that open from zero say how much each block adds.
+    Linear layers keep PyTorch's initialisation at any depth: gates that start at zero control how much each block adds.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class TextTransformer(nn.Module):
         before: int = 0,
         caches: list[KeyValueCache] | None = None,
     ) -> Tensor:
-        """Return the logits [B, D, K] at tokens x [B, D], which follow those `before` them that the caches know."""
+        """Return the logits [B, D, K] at tokens x [B, D]; the caches know the `before` tokens that precede them."""
         sight = Sight(causal=causal, rotation=self.rotary(x.shape[1], before))
         features = self.blocks(self.embedding(x), modulations, sight, caches)
         logits: Tensor = self.head(features, head_modulation)

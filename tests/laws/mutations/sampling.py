@@ -1,0 +1,140 @@
+"""Broken formulas of jumps, steps and the sampler."""
+
+CLOSED_FORMS = "tests/laws/test_closed_forms.py"
+EVERY = "tests/laws/test_every_path_and_velocity.py"
+STEPS = "tests/laws/test_steps.py"
+INTEGRANDS = "tests/laws/test_integrands.py"
+SAMPLER = "tests/flow/test_sampler.py"
+METRIC = "tests/flow/test_metric_path.py"
+
+# name: (tests that must notice, file, original text, replacement)
+MUTATIONS: dict[str, tuple[str, str, str, str]] = {
+    "mixture: return rate": (
+        CLOSED_FORMS,
+        "closed_forms/mixture.py",
+        "* source_x1 - torch.expm1(-clock)",
+        "* source_x1 + torch.expm1(-clock)",
+    ),
+    "mixture: closed velocity": (
+        CLOSED_FORMS,
+        "closed_forms/mixture.py",
+        "scatter(-1, x1[..., None], 1.0) * (at(source, z) > 0)",
+        "scatter(-1, x1[..., None], 2.0) * (at(source, z) > 0)",
+    ),
+    "mixture jump: mass of x1 not cut out": (
+        SAMPLER,
+        "closed_forms/mixture.py",
+        "passed + torch.where(passed >= before, self._source_x1, 0.0)",
+        "passed",
+    ),
+    "mixture jump: rate": (
+        SAMPLER,
+        "closed_forms/mixture.py",
+        "self.rate = ((z != x1) & (source[self._kinds, z] > 0)).double()",
+        "self.rate = 2 * ((z != x1) & (source[self._kinds, z] > 0)).double()",
+    ),
+    "metric: closed velocity": (
+        CLOSED_FORMS,
+        "closed_forms/metric.py",
+        "from_z - distances, 0.0)",
+        "distances - from_z, 0.0)",
+    ),
+    "metric: numbers within a kind": (
+        METRIC,
+        "closed_forms/metric.py",
+        "part.inside(x1[here]), part.inside(z[here])",
+        "part.inside(z[here]), part.inside(x1[here])",
+    ),
+    "metric: tokens outside the kind": (
+        METRIC,
+        "closed_forms/metric.py",
+        "return self._part.outside(self._jump.destination(uniforms))",
+        "return self._jump.destination(uniforms)",
+    ),
+    "sorted jump: what is lost": (
+        METRIC,
+        "sorted_jumps.py",
+        "- self._level * self._weights",
+        "+ self._level * self._weights",
+    ),
+    "sorted jump: bisection": (
+        METRIC,
+        "sorted_jumps.py",
+        "torch.where(passed, low, middle + 1)",
+        "torch.where(passed, low, middle)",
+    ),
+    "sorted jump: scale of Campbell's rates": (
+        METRIC,
+        "sorted_jumps.py",
+        "torch.exp(from_z) * there",
+        "torch.exp(-from_z) * there",
+    ),
+    "hub jump: rate to x1": (
+        METRIC,
+        "sorted_jumps.py",
+        "(-state.log_prob_dot[which, z])",
+        "(state.log_prob_dot[which, z])",
+    ),
+    "shared rows: of another pair": (
+        METRIC,
+        "jumps.py",
+        "self.rate = rows.rate[which]",
+        "self.rate = rows.rate[which.flip(0)]",
+    ),
+    "marginal of a mixture: lambda": (
+        INTEGRANDS,
+        "closed_forms/mixture.py",
+        "rates = token_rates(self.path, t) * posterior",
+        "rates = posterior",
+    ),
+    "always-valid: sign": (
+        STEPS,
+        "steps.py",
+        "-torch.expm1(-rate * path.increment",
+        "torch.expm1(rate * path.increment",
+    ),
+    "exact step: first order only": (
+        STEPS,
+        "steps.py",
+        "-torch.expm1(-rate * (path.clock(x1, t_next) - path.clock(x1, t)))",
+        "-torch.expm1(-rate * path.increment(x1, t, t_next))",
+    ),
+    "euler: not cut": (
+        EVERY,
+        "steps.py",
+        "path.increment(x1, t, t_next)).clamp(max=1)",
+        "path.increment(x1, t, t_next))",
+    ),
+    "posterior: unmasked tokens may change": (
+        SAMPLER,
+        "posterior.py",
+        "excluded = ~path.vocabulary.targets(kinds) | absorbed\n",
+        "excluded = ~path.vocabulary.targets(kinds) | (absorbed & False)\n",
+    ),
+    "exact posterior: q forgotten": (
+        SAMPLER,
+        "posterior.py",
+        "joint = log_likelihood.sum(-1) + self._log_q",
+        "joint = log_likelihood.sum(-1)",
+    ),
+    "mixture jump: limit of the corrector": (
+        SAMPLER,
+        "closed_forms/mixture.py",
+        "torch.minimum(weight, limit * prob_x1)",
+        "torch.minimum(weight, limit)",
+    ),
+    "corrector: limit not symmetric": (
+        EVERY,
+        "jumps.py",
+        "self.limit[..., None] * prob)",
+        "self.limit[..., None] / prob.shape[-1])",
+    ),
+    "velocity out of a state that the source excludes": (
+        EVERY,
+        "closed_forms/mixture.py",
+        "scatter(-1, x1[..., None], 1.0) * (at(source, z) > 0)",
+        "scatter(-1, x1[..., None], 1.0)",
+    ),
+    "guidance: sign": (SAMPLER, "guidance.py", "without + scale *", "without - scale *"),
+    "temperature: multiplies": (SAMPLER, "categorical.py", "logits / temperature if", "logits * temperature if"),
+}
