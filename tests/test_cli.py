@@ -30,8 +30,8 @@ STAGES = (
 )
 COMMANDS = (
     *STAGES,
-    *("check", "dft-collect", "dft-inputs", "evaluate-crystals", "evaluate-images", "fetch", "generate-crystals"),
-    *("generate-images", "generate-text", "plan", "preflight", "schema", "trace"),
+    *("check", "dft-collect", "dft-inputs", "dvc", "evaluate-crystals", "evaluate-images", "fetch"),
+    *("generate-crystals", "generate-images", "generate-text", "jobs", "plan", "preflight", "schema", "trace"),
 )
 
 

@@ -86,29 +86,3 @@ def test_an_edit_of_images_concerns_no_crystals_and_no_text() -> None:
         for name in ("prepare", "train", "sample", "score", "table", "figure"):
             files = code_of(name, experiment, run_name)
             assert not [file for file in files if file.split("/")[0] in OTHERS[experiment]], (name, experiment)
-
-
-def test_settings_leave_out_what_a_job_asks_of_the_machine() -> None:
-    config = ROOT / "config/demo.yaml"
-    asked = {"experiments": {"checkerboard": {"training": {"resources": {"minutes": 7}, "checkpoint_every": 3}}}}
-    before, after = (Job(load_config(config, given), "checkerboard", "metric") for given in ([], [asked]))
-    assert STAGES["train"].settings_text(before) == STAGES["train"].settings_text(after)
-    asked["experiments"]["checkerboard"]["training"] = {"learning_rate": 0.5}  # type: ignore[dict-item]
-    changed = Job(load_config(config, [asked]), "checkerboard", "metric")
-    assert STAGES["train"].settings_text(before) != STAGES["train"].settings_text(changed)
-    assert STAGES["sample"].settings_text(before) == STAGES["sample"].settings_text(changed)
-
-
-def test_work_goes_on_with_more_steps_and_begins_anew_with_another_rate(tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens"
-    tokens.write_text("tokens")
-
-    def fingerprint(**training: float) -> str:
-        given = {"experiments": {"checkerboard": {"training": training}}}
-        job = Job(load_config(ROOT / "config/demo.yaml", [given]), "checkerboard", "metric")
-        return STAGES["train"].fingerprint(job, [tokens], without=["training.steps"])
-
-    assert fingerprint() == fingerprint(steps=99999) != fingerprint(learning_rate=0.5)
-    before = fingerprint()
-    tokens.write_text("others")
-    assert fingerprint() != before

@@ -27,6 +27,7 @@ CHANGES: dict[str, set[str]] = {
     "materials.paper=null": {"table"},
     "materials.figure={name: crystals, dpi: 50}": {"figure"},
     "materials.training.steps=9": {"train"},
+    "materials.training.learning_rate=0.5": {"train"},
     "materials.training.checkpoint_every=9": set(),
     "materials.training.resources.minutes=9": set(),
     "materials.sampling.steps=9": {"sample"},

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
@@ -147,7 +148,11 @@ def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
         config = load_config(tiny_file(), map(parse_setting, settings))
         return fingerprint_of(lambda: train(config, tokens, tokens.parent))
 
-    assert (of([]) == of([f"experiments.checkerboard.{setting}"])) is kept
+    before = of([])
+    assert (before == of([f"experiments.checkerboard.{setting}"])) is kept
+    data = TokenData.load(tokens)
+    replace(data, train=data.train.flip(0)).save(tokens)
+    assert of([]) != before
 
 
 def test_dropout_and_noise_have_streams_of_their_own(
