@@ -4,6 +4,7 @@ min_version("9.0")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/evidence.smk"
 include: "workflow/rules/resources.smk"
 include: "workflow/rules/start.smk"
 include: "workflow/rules/data.smk"

@@ -59,11 +59,6 @@ rule image_reference:
         "--output {output.reference:q} > {log:q} 2>&1"
 
 
-def prepared_images_of(wildcards):
-    """Return the images that the reference `images` shows as they are."""
-    return [at(Place.IMAGES, **wildcards)] if wildcards.name == "images" else []
-
-
 rule pictures:
     """Make pictures of samples."""
     input:

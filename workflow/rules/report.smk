@@ -4,17 +4,6 @@ localrules:
     figure,
 
 
-def figure_scores(wildcards):
-    """Return the scores, if the figure shows them."""
-    drawn_by = STAGES["figure"].chosen(job_of(wildcards))[0]
-    return rows_at(Place.SCORES)(wildcards) if constant_of(drawn_by, "SCORES", False) else []
-
-
-structures_of = rows_at(Place.STRUCTURES, ".parquet", among=CRYSTALS)
-relaxed_of = rows_at(Place.RELAXED, among=CRYSTALS)
-pictures_of = rows_at(Place.PICTURES, ".safetensors", among=IMAGES)
-
-
 rule table:
     """Make the table of an experiment."""
     input:

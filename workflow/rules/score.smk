@@ -2,28 +2,6 @@
 # keeps them when a job fails and is tried again.
 
 
-def evidence_of(wildcards):
-    """Return the files that a run or reference is scored with: tables of crystals, or pictures of images."""
-    if wildcards.experiment in IMAGES:
-        classifier = classifier_of(wildcards)
-        return {
-            "pictures": at(Place.PICTURES, ".safetensors", **wildcards),
-            "image_reference": at(Place.IMAGE_REFERENCE, **wildcards),
-        } | ({"classifier": classifier[0]} if classifier else {})
-    if wildcards.experiment not in CRYSTALS:
-        return {}
-    return {
-        "structures": at(Place.STRUCTURES, ".parquet", **wildcards),
-        "described": at(Place.DESCRIBED, **wildcards),
-        "test": at(Place.DESCRIBED_TEST, **wildcards),
-    }
-
-
-def evidence_flags(wildcards):
-    flags = [(f"--{flag.replace('_', '-')}", path) for flag, path in evidence_of(wildcards).items()]
-    return shlex.join(word for flag in flags for word in flag)
-
-
 rule score:
     """Score samples with the metrics of an experiment."""
     input:
