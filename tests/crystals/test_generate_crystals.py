@@ -103,7 +103,7 @@ def test_the_same_seed_gives_the_same_crystals_and_another_one_others(generate: 
 
 
 def test_an_autoregressive_run_cannot_fill_in(generate: Generate) -> None:
-    with pytest.raises(KinoflowError, match="run 'ar': autoregressive"):
+    with pytest.raises(KinoflowError, match="run 'ar': is autoregressive"):
         generate("ar", formula="NaCl")
 
 
