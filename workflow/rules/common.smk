@@ -12,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 from pipeline.config import REFERENCES
 from pipeline.config.loading import load_config, with_types
 from pipeline.errors import KinoflowError
-from pipeline.stages import load_stages
+from pipeline.stages import load_stages, stage_called
 from pipeline.stages.chosen import judging_run, is_judged_from_outside, trains_classifier
 from pipeline.stages.job import Job
 from pipeline.store.code import constant_of

@@ -4,18 +4,10 @@ from pipeline.config.loading import write_config
 from pipeline.inspect.preflight.check import preflight
 from pipeline.store.locks import check_unclaimed, claim
 
-COMMAND = re.compile(r"python -m pipeline ([a-z-]+)")
-
-
-def stage_of(rule):
-    """Return the stage whose command a rule calls, or None."""
-    called = COMMAND.search(rule.shellcmd or "")
-    return STAGES.get(called[1].replace("-", "_")) if called else None
-
 
 def planned():
     """Return the planned jobs with their stages."""
-    jobs = [(stage_of(job.rule), job) for job in workflow.dag.needrun_jobs()]
+    jobs = [(stage_called(job.rule.shellcmd, STAGES), job) for job in workflow.dag.needrun_jobs()]
     return [(stage, job_of(job.wildcards)) for stage, job in jobs if stage is not None]
 
 

@@ -1,6 +1,5 @@
 """The jobs of the workflow, as Snakemake plans them when nothing is there yet."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,12 +7,11 @@ from typing import Any
 
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
-from pipeline.stages import load_stages
+from pipeline.stages import load_stages, stage_called
 from pipeline.stages.declaration import Stage
 from pipeline.stages.job import Job
 
 FETCH = "fetch"  # the one rule that works on no experiment
-COMMAND = re.compile(r"python -m pipeline ([a-z-]+)")
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,7 @@ def _planned(scale: str) -> Iterator[Any]:
 
 
 def _described(job: Any, stages: Mapping[str, Stage[Any]], config: Config) -> WorkflowJob:
-    called = COMMAND.search(job.rule.shellcmd or "")
-    stage = stages.get(called[1].replace("-", "_")) if called else None
+    stage = stage_called(job.rule.shellcmd, stages)
     wildcards = dict(job.wildcards_dict)
     inputs = [str(path) for path in job.input]
     if stage is not None:  # the workflow leaves out files of the user that are missing here, but not everywhere
