@@ -12,7 +12,7 @@ def jobs(given: Given, *, output: Output) -> None:
     Args:
         output: settings and code by stage, experiment and run to write (.json)
     """
-    from pipeline.inspect.dvc.dependencies import dependencies_of
+    from pipeline.inspect.jobs import dependencies_of
     from pipeline.store.atomic import write_json
 
     write_json(output, dependencies_of(given.config))

@@ -15,7 +15,7 @@ from tiny import TINY, TINY_MATERIALS, TINY_PIXELS, TINY_TEXT
 from pipeline.cli import main
 from pipeline.config import Config
 from pipeline.config.expansion import merge, with_complete_runs
-from pipeline.inspect.planned import all_jobs
+from pipeline.inspect.jobs import all_jobs
 from pipeline.inspect.preflight.check import preflight
 from pipeline.inspect.preflight.disk import disk_need, planned_need
 from pipeline.inspect.preflight.findings import Findings

@@ -7,7 +7,7 @@ from project import ROOT, Project
 
 from pipeline.config import Config
 from pipeline.config.loading import load_config
-from pipeline.inspect.plan.jobs import fetched_files, jobs_of
+from pipeline.inspect.jobs import fetched_files, jobs_of
 from pipeline.stages.job import Job
 
 SAME_STAGE = {"prepare_crystals": "prepare", "describe_test": "describe"}  # rules that call the command of another

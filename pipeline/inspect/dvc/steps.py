@@ -8,7 +8,7 @@ from pipeline.config import Config
 from pipeline.errors import KinoflowError
 from pipeline.inspect.dvc.content import Contents
 from pipeline.inspect.dvc.workflow import FETCH, WorkflowJob
-from pipeline.inspect.planned import all_jobs
+from pipeline.inspect.jobs import all_jobs
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pipeline.config import Config, Experiment
 from pipeline.config.plugins import DATASETS
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.inspect.plan.jobs import needed_files
+from pipeline.inspect.jobs import needed_files
 from pipeline.inspect.plan.networks import Networks
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.training.checkpoint import KEPT

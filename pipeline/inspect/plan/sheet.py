@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from pipeline.config import Config
+from pipeline.inspect.jobs import fetched_files, jobs_of
 from pipeline.inspect.plan.disk import Need, disk_of
-from pipeline.inspect.plan.jobs import fetched_files, jobs_of
 from pipeline.inspect.plan.networks import Networks, networks_of
 from pipeline.inspect.plan.scoring import uncounted
 from pipeline.inspect.plan.shapes import Shape, shape_of

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from pipeline.config import Config
-from pipeline.inspect.planned import Planned, all_jobs, needs_of
+from pipeline.inspect.jobs import Planned, all_jobs, needs_of
 from pipeline.inspect.preflight.disk import check_disk, disk_need, planned_need
 from pipeline.inspect.preflight.files import check_files
 from pipeline.inspect.preflight.findings import Findings
