@@ -15,8 +15,7 @@ def trace(artefact: Path, *, json: OptionalOutput = None) -> None:
         artefact: a file made by the workflow
         json: file to write the same to for programs, with the commands
     """
-    from pipeline.inspect.trace.graph import trace_artefact
-    from pipeline.inspect.trace.show import as_json, as_text
+    from pipeline.inspect.trace import as_json, as_text, trace_artefact
     from pipeline.store.atomic import write_json
 
     traced = trace_artefact(artefact)

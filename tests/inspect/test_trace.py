@@ -9,8 +9,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.errors import KinoflowError
-from pipeline.inspect.trace.graph import CHANGED, FETCHED, MISSING, UNRECORDED, trace_artefact
-from pipeline.inspect.trace.show import as_json, as_text
+from pipeline.inspect.trace import CHANGED, FETCHED, MISSING, UNRECORDED, as_json, as_text, trace_artefact
 from pipeline.store.provenance import sidecar_of, write_provenance
 
 

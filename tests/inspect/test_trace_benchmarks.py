@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pipeline.inspect.trace.benchmarks import benchmark_of
+from pipeline.inspect.benchmarks import benchmark_of
 from pipeline.store.places import Place
 
 ROOT = Path(__file__).parents[2]

@@ -24,13 +24,24 @@ class Used:
     measured_by: str
 
 
-def used_by(artefact: Path, record: dict[str, Any]) -> Used:
-    """Return the resources that making an artefact or a shard took, measured by Snakemake or else by the process."""
+def used_for(artefact: Path, record: dict[str, Any]) -> Used:
+    """Return the resources that making an artefact took, over all shards if it was joined from some."""
+    if "shards" not in record:
+        return _used_by(artefact, record)
+    parts = [_used_by(Path(shard["artefact"]), shard) for shard in record["shards"]]
+    seconds = [part.wall_seconds for part in parts]
+    peaks = [part.peak_memory_mb for part in parts if part.peak_memory_mb is not None]
+    total = None if None in seconds else sum(filter(None, seconds))
+    return Used(total, max(peaks, default=None), " and ".join(sorted({part.measured_by for part in parts})))
+
+
+def _used_by(artefact: Path, record: dict[str, Any]) -> Used:
+    """Return the resources of one job, measured by Snakemake after the recorded process or else by the process."""
     measured = benchmark_of(artefact, record.get("command", ()))
-    if measured is not None and _is_of(measured, record):
-        with measured.open(newline="", encoding="utf-8") as stream:
-            rows = list(csv.DictReader(stream, delimiter="\t"))
-        if rows:
+    if measured is not None and {"started", "wall_seconds"} <= record.keys():
+        ended = datetime.fromisoformat(record["started"]).timestamp() + record["wall_seconds"]
+        rows = benchmark_rows(measured)
+        if rows and measured.stat().st_mtime >= ended:
             return Used(_number(rows[-1].get("s")), _number(rows[-1].get("max_rss")), "benchmark")
     return Used(record.get("wall_seconds"), record.get("peak_memory_mb"), "process")
 
@@ -47,13 +58,10 @@ def benchmark_of(artefact: Path, command: Sequence[str]) -> Path | None:
     return None
 
 
-def _is_of(benchmark: Path, record: dict[str, Any]) -> bool:
-    """Return whether a benchmark was written after the recorded process ended, which was then the last one."""
-    try:
-        ended = datetime.fromisoformat(record["started"]).timestamp() + record["wall_seconds"]
-    except KeyError:
-        return False
-    return benchmark.stat().st_mtime >= ended
+def benchmark_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a benchmark, one for each time that the job was repeated."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
 
 
 def _number(text: str | None) -> float | None:
