@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,9 +19,8 @@ from pipeline.config import Config
 from pipeline.config.expansion import merge, with_complete_runs
 from pipeline.inspect.jobs import all_jobs
 from pipeline.inspect.preflight.check import preflight
-from pipeline.inspect.preflight.disk import disk_need, planned_need
 from pipeline.inspect.preflight.findings import Findings
-from pipeline.inspect.preflight.machine import check_packages
+from pipeline.inspect.preflight.machine import check_disk, other_packages, results_need
 
 BOARD = TINY["experiments"]["checkerboard"]
 
@@ -29,8 +30,8 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of its own, without a mirror and with space."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KINOFLOW_MIRROR", raising=False)
-    monkeypatch.setattr("pipeline.inspect.preflight.disk.RESULTS_MINIMUM", 1000)
-    monkeypatch.setattr("pipeline.inspect.preflight.check.check_packages", Findings)
+    monkeypatch.setattr("pipeline.inspect.preflight.machine.RESULTS_MINIMUM", 1000)
+    monkeypatch.setattr("pipeline.inspect.preflight.check.other_packages", tuple)
 
 
 def config(experiments: dict[str, Any], **rest: Any) -> Config:
@@ -145,7 +146,7 @@ def test_a_read_only_directory_is_named_and_a_full_cache_may_be_one(tmp_path: Pa
 
 
 def test_too_little_space_is_named_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.inspect.preflight.disk.RESULTS_MINIMUM", 10**18)
+    monkeypatch.setattr("pipeline.inspect.preflight.machine.RESULTS_MINIMUM", 10**18)
     [problem] = problems({"board": BOARD})
     assert problem.startswith("results (results) and data.cache (data/cache): ")
     assert "at least 1000000000000 MB are needed" in problem
@@ -165,15 +166,19 @@ def test_what_is_there_of_an_experiment_is_needed_no_more_and_that_of_others_doe
     with (samples / "boarder.safetensors").open("wb") as stream:
         stream.truncate(10**9)
     chosen = config({"board": merge(BOARD, {"sampling": {"count": 10**6}})})
-    needed = planned_need(chosen, [], ["board"]).results
+    needed = results_need(chosen, ["board"])
     assert needed > 10**7
     (samples / "board").mkdir()
     (samples / "board/metric.safetensors").write_bytes(bytes(1000))
-    assert planned_need(chosen, [], ["board"]).results == needed - 1000
+    assert results_need(chosen, ["board"]) == needed - 1000
 
 
-def test_files_to_fetch_count_for_the_cache() -> None:
-    assert disk_need(config({"board": BOARD}), ["digits/digits.csv.gz"]).cache == 57523
+@pytest.mark.parametrize("free, problems", [(57523, 0), (57522, 1)])
+def test_files_to_fetch_count_for_the_cache(free: int, problems: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    found = Findings()
+    check_disk(config({"board": BOARD}), 0, ["digits/digits.csv.gz"], found)
+    assert len(found.problems) == problems
 
 
 def test_nothing_is_left_of_the_check() -> None:
@@ -184,9 +189,7 @@ def test_nothing_is_left_of_the_check() -> None:
 def test_packages_of_other_versions_are_a_remark_and_builds_are_not(tmp_path: Path) -> None:
     pins = tmp_path / "pins.txt"
     pins.write_text(f"# lock\ntorch=={torch.__version__.partition('+')[0]}\nnumpy==0.0.1\nno-such-package==1\n")
-    found = check_packages(pins)
-    assert found.problems == []
-    [remark] = found.remarks
+    [remark] = other_packages(pins)
     assert "numpy" in remark
     assert "no-such-package none (pinned: 1)" in remark
     assert "torch" not in remark

@@ -1,10 +1,9 @@
 """Do the files that the experiments need exist, or can they be fetched?"""
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal
 
 from pipeline.config import Fetching
 from pipeline.errors import did_you_mean
@@ -15,45 +14,38 @@ from pipeline.fetch.mirror import mirror_directory
 from pipeline.inspect.preflight.findings import Findings
 from pipeline.stages.declaration import Need
 
-Thing = TypeVar("Thing", str, Path)
 OFFLINE = "HF_HUB_OFFLINE"
 
 
-@dataclass(frozen=True)
-class Files(Findings):
-    """What was found about files, and which of them are still to be copied or downloaded into the cache."""
+def check_files(needs: Sequence[Need], settings: Fetching, found: Findings) -> list[str]:
+    """Return which files are still to be copied or downloaded into the cache.
 
-    awaited: list[str] = field(default_factory=list)
-
-
-def check_files(needs: Sequence[Need], settings: Fetching) -> Files:
-    """Return which files are missing: some that cannot be fetched, the user's own, or repositories on the Hub."""
-    found = Files()
-    _check_checksums(settings, found)
-    downloads = []
-    for name, keys in _keys_by((file, need.key) for need in needs for file in need.fetched).items():
-        source = _check_fetched(name, keys, settings, found)
-        found.awaited.extend([name] if source not in ("cache", None) else [])
-        downloads += [name] if source == NETWORK else []
-    if downloads:
-        size = sum(CATALOGUE[name].size or 0 for name in downloads) / 1e6
-        found.remarks.append(f"to be downloaded ({size:.0f} MB, where known): {', '.join(downloads)}")
-    for path, keys in _keys_by((path, need.key) for need in needs for path in need.own).items():
-        if not path.exists():
-            found.problems.append(f"{keys}: {path}: no such file or folder; correct the path, or put it there")
-    for name, keys in _keys_by((name, need.key) for need in needs for name in need.hub).items():
-        _check_hub(name, keys, found)
-    return found
-
-
-def _check_checksums(settings: Fetching, found: Findings) -> None:
+    Those that cannot be fetched, missing files of the user, and repositories on the Hub are added to what was found.
+    """
     for key in settings.checksums:
         if key not in CATALOGUE:
             hint = did_you_mean(key, [name for name, resource in CATALOGUE.items() if resource.sha256 is None])
             found.problems.append(f"data.checksums: no file {key!r} is in the catalogue; {hint}")
+    sources = {name: _source(name, keys, settings, found) for name, keys in _keys_by(needs, "fetched").items()}
+    if downloads := [name for name, source in sources.items() if source == NETWORK]:
+        size = sum(CATALOGUE[name].size or 0 for name in downloads) / 1e6
+        found.remarks.append(f"to be downloaded ({size:.0f} MB, where known): {', '.join(downloads)}")
+    for path, keys in _keys_by(needs, "own").items():
+        if not path.exists():
+            found.problems.append(f"{keys}: {path}: no such file or folder; correct the path, or put it there")
+    offline = os.environ.get(OFFLINE, "").upper() in {"1", "ON", "YES", "TRUE"}
+    for name, keys in _keys_by(needs, "hub").items():
+        what = f"{keys}: {name}"
+        if name.startswith(("/", ".", "~")):
+            found.problems.append(f"{what}: no such directory; correct the path, or name a repository of the Hub")
+        elif offline:
+            found.remarks.append(f"{what} has to be in the Hugging Face cache already, since {OFFLINE} is set")
+        else:
+            found.remarks.append(f"{what} is read from the Hugging Face Hub, or its cache, when it is needed")
+    return [name for name, source in sources.items() if source not in ("cache", None)]
 
 
-def _check_fetched(name: str, keys: str, settings: Fetching, found: Findings) -> str | None:
+def _source(name: str, keys: str, settings: Fetching, found: Findings) -> str | None:
     """Return where a file of the catalogue is available, or add the problem."""
     mirror = mirror_directory(Path(settings.mirror) if settings.mirror else None)
     try:
@@ -67,18 +59,10 @@ def _check_fetched(name: str, keys: str, settings: Fetching, found: Findings) ->
     return where.source
 
 
-def _check_hub(name: str, keys: str, found: Findings) -> None:
-    if name.startswith(("/", ".", "~")):
-        found.problems.append(f"{keys}: {name}: no such directory; correct the path, or name a repository of the Hub")
-    elif os.environ.get(OFFLINE, "").upper() in {"1", "ON", "YES", "TRUE"}:
-        found.remarks.append(f"{keys}: {name} has to be in the Hugging Face cache already, since {OFFLINE} is set")
-    else:
-        found.remarks.append(f"{keys}: {name} is read from the Hugging Face Hub, or its cache, when it is needed")
-
-
-def _keys_by(pairs: Iterable[tuple[Thing, str]]) -> dict[Thing, str]:
-    """Return each needed thing with the keys that need it."""
-    keys: dict[Thing, list[str]] = {}
-    for thing, key in pairs:
-        keys.setdefault(thing, []).append(key)
+def _keys_by(needs: Sequence[Need], kind: Literal["fetched", "own", "hub"]) -> dict[Any, str]:
+    """Return each needed thing of a kind with the keys that need it."""
+    keys: dict[Any, list[str]] = {}
+    for need in needs:
+        for thing in getattr(need, kind):
+            keys.setdefault(thing, []).append(need.key)
     return {thing: ", ".join(dict.fromkeys(found)) for thing, found in keys.items()}

@@ -16,11 +16,6 @@ class Findings:
     problems: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
-    def add(self, other: "Findings") -> None:
-        """Add what another check has found."""
-        self.problems.extend(other.problems)
-        self.remarks.extend(other.remarks)
-
     def remarks_text(self) -> str:
         """Return the remarks, one per line."""
         return "".join(f"remark: {remark}\n" for remark in self.remarks)
