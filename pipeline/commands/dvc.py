@@ -15,7 +15,7 @@ def dvc(*, config: Path = Path("config/demo.yaml"), output: OptionalOutput = Non
         config: YAML file of the scale
         output: file to write, `dvc.yaml` in the root of the repository (default: standard output)
     """
-    from pipeline.inspect.dvc.generate import dvc_text
+    from pipeline.inspect.dvc.text import dvc_text
     from pipeline.store.atomic import write_text
 
     text = dvc_text(config)

@@ -10,8 +10,8 @@ from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.errors import KinoflowError
 from pipeline.inspect.dvc.blocks import blocks_of
-from pipeline.inspect.dvc.generate import dvc_text
 from pipeline.inspect.dvc.steps import Step, steps_of, together
+from pipeline.inspect.dvc.text import dvc_text
 from pipeline.inspect.dvc.workflow import WorkflowJob, in_order
 
 

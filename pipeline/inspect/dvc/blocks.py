@@ -1,8 +1,8 @@
-"""Steps that differ by the name of a run or reference alone, as one block of `dvc.yaml`."""
+"""Steps as blocks of `dvc.yaml`: those that differ by the name of a run or reference alone are one block."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from pipeline.inspect.dvc.steps import Step
 from pipeline.store.places import Place
 
 KEY, ITEM = "${key}", "${item}"  # in place of the run or reference, and of the run whose weights that has
+OF = "${of}"  # in place of the experiment
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,15 @@ class Block:
     experiment: str
     content: dict[str, Any]
     foreach: dict[str, str]
+
+
+@dataclass(eq=False)
+class Said:
+    """What a block says: `content`, over what `base` says. With a base or an anchor, it has OF for its experiment."""
+
+    content: dict[str, Any]
+    base: "Said | None" = None
+    anchor: str = ""
 
 
 def blocks_of(config: Config, steps: Iterable[Step]) -> list[Block]:
@@ -47,8 +57,8 @@ def names_of(config: Config, experiment: str) -> dict[str, dict[str, str]]:
         "runs": weights,
         "trained": {name: name for name, run in runs.items() if not run.weights},
         "searched": {name: weights[name] for name, run in runs.items() if run.sampling.searched},
-        "references": dict(zip(references, references, strict=True)),
-        "rows": weights | dict(zip(references, references, strict=True)),
+        "references": {name: name for name in references},
+        "rows": weights | {name: name for name in references},
     }
 
 
@@ -91,8 +101,29 @@ def _template(step: Step) -> str:
 def _stands_for(template: str, step: Step) -> bool:
     """Return whether a template says the same as a step once it is filled in; a file may come twice."""
     filled = json.loads(template.replace(KEY, step.name).replace(ITEM, step.weights))
-    return _comparable(filled) == _comparable(step.content)
+    one, other = ({**content, "deps": set(content.get("deps", ()))} for content in (filled, step.content))
+    return bool(one == other)
 
 
-def _comparable(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {**content, "deps": sorted(set(content.get("deps", ())))}
+def sayings(blocks: Sequence[Block]) -> list[Said]:
+    """Return what each block says: all of it, or what differs from an earlier block of the same stage."""
+    said: list[Said] = []
+    whole: dict[str, list[Said]] = {}  # by stage
+    for block in blocks:
+        text = json.dumps(block.content, ensure_ascii=False)
+        content = json.loads(re.sub(rf'(?<=[/."]){block.experiment}(?![A-Za-z0-9])', OF, text))
+        bases = whole.setdefault(block.label, [])
+        differing = [
+            (base, {key: value for key, value in content.items() if base.content.get(key) != value})
+            for base in bases
+            if base.content.keys() <= content.keys()
+        ]
+        base, own = min(differing, key=lambda found: len(found[1]), default=(None, content))
+        if base is None or len(own) > len(content) - 2:
+            said.append(Said(content))
+            bases.append(said[-1])
+        else:
+            first = not any(other.anchor for other in bases)
+            base.anchor = base.anchor or (block.label if first else blocks[said.index(base)].name)
+            said.append(Said(own, base))
+    return [one if one.base or one.anchor else Said(block.content) for one, block in zip(said, blocks, strict=True)]

@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from pipeline.config import Config
-from pipeline.inspect.dvc.blocks import Block, names_of
-from pipeline.inspect.dvc.shared import sayings
+from pipeline.config.loading import load_config
+from pipeline.errors import KinoflowError
+from pipeline.inspect.dvc.blocks import Block, blocks_of, names_of, sayings
+from pipeline.inspect.dvc.steps import steps_of
+from pipeline.inspect.dvc.workflow import workflow_jobs
 from pipeline.store.places import Place
 
 WIDTH = 95  # from here on, a line is broken at the next space
@@ -24,14 +28,23 @@ HEADER = """\
 CALL = "--cores all --rerun-incomplete --rerun-triggers mtime params --allowed-rules"
 
 
-def text_of(config: Config, blocks: Sequence[Block]) -> str:
-    """Return `dvc.yaml` for a configuration: first the stage that says what jobs depend on, then the blocks."""
-    file, jobs = f"config/{config.scale}.yaml", f"${{to}}/{Place.JOBS}"
+def dvc_text(file: Path) -> str:
+    """Return the text of `dvc.yaml` for the configuration in a file."""
+    config = load_config(file)
+    read = Path("config", f"{config.scale}.yaml")
+    if not read.is_file() or not read.samefile(file):
+        raise KinoflowError(f"{file}: the workflow reads {read}; move the file there, or change its `scale`")
+    return _text(config, read, blocks_of(config, steps_of(config, workflow_jobs(config))))
+
+
+def _text(config: Config, file: Path, blocks: Sequence[Block]) -> str:
+    """Return first the stage that says what jobs depend on, then the blocks."""
+    jobs = f"${{to}}/{Place.JOBS}"
     stages: dict[str, Any] = {
         "jobs": {
             "cmd": f"python -m pipeline jobs --config {file} --output {jobs}",
             "deps": ["pipeline"],
-            "params": [{file: None}],
+            "params": [{str(file): None}],
             "outs": [jobs],
         }
     }
@@ -41,15 +54,15 @@ def text_of(config: Config, blocks: Sequence[Block]) -> str:
             stages[block.name] = said
             continue
         listed: Any = _Line(block.foreach)
-        for kind, found in names_of(config, block.experiment).items():
-            if found == block.foreach:
-                names.setdefault(block.experiment, {})[kind] = _Line(found)
-                listed = f"${{names.{block.experiment}.{kind}}}"
-                break
+        known = names_of(config, block.experiment)
+        if kind := next((kind for kind, found in known.items() if found == block.foreach), None):
+            names.setdefault(block.experiment, {})[kind] = _Line(known[kind])
+            listed = f"${{names.{block.experiment}.{kind}}}"
         stages[block.name] = {"foreach": listed, "do": said}
     call = CALL if config.scale == "demo" else f"--config scale={config.scale} {CALL}"
     given = {"vars": [{"call": call}, {"to": f"{config.results}/{config.scale}"}, {"names": names}]}
-    return "\n".join([HEADER.format(config=file) + _dumped(given), "stages:" + _apart(_dumped({"stages": stages}))])
+    apart = re.sub(r"(?<!^stages:)\n(?=  \S)", "\n\n", _dumped({"stages": stages}))
+    return "\n".join([HEADER.format(config=file) + _dumped(given), apart])
 
 
 class _Shared(dict[str, Any]):
@@ -104,13 +117,11 @@ def _mappings(blocks: Sequence[Block]) -> list[dict[str, Any]]:
         of = {"vars": _Row([{"of": block.experiment}])}
         if said.base is not None:
             over = {_Merge("<<"): shared[said.base.anchor], **of, **content}
-            found.append(over if content else _Line(over))
+            content = over if content else _Line(over)
         elif said.anchor:
-            shared[said.anchor] = _Shared(of | content)
+            content = shared[said.anchor] = _Shared(of | content)
             shared[said.anchor].anchor = said.anchor
-            found.append(shared[said.anchor])
-        else:
-            found.append(content)
+        found.append(content)
     return found
 
 
@@ -127,8 +138,3 @@ def _lines(value: Any) -> Any:
 
 def _dumped(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
-
-
-def _apart(stages: str) -> str:
-    """Return stages with an empty line between them."""
-    return re.sub(r"^(?=  \S)", "\n", stages.removeprefix("stages:\n"), flags=re.MULTILINE)

@@ -26,6 +26,11 @@ class WorkflowJob:
     passing: tuple[str, ...] = ()  # outputs that are removed once they have been read
 
     @property
+    def name(self) -> str:
+        """The run or reference that it works on, if any."""
+        return self.wildcards.get("name", "")
+
+    @property
     def files(self) -> tuple[str, ...]:
         """All that it makes, which no other job does."""
         return (*self.outputs, *self.passing)
