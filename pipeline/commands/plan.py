@@ -17,8 +17,7 @@ def plan(
         measure: also run a few training steps of each network here
         json: file to write the sheet to, with all digits (default: none)
     """
-    from pipeline.inspect.plan.estimate import Estimate
-    from pipeline.inspect.plan.finished import finished_trainings
+    from pipeline.inspect.plan.estimate import Estimate, finished_trainings
     from pipeline.inspect.plan.gpus import check_utilisation, gpu_named
     from pipeline.inspect.plan.measure import measured
     from pipeline.inspect.plan.record import record_of

@@ -13,9 +13,8 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.discriminator import new_discriminator
 from pipeline.images.vqgan import VQGAN
 from pipeline.images.vqvae import VQVAE
-from pipeline.inspect.plan.counting import count_network, flops_of, is_autoregressive
+from pipeline.inspect.plan.counting import count_lpips, count_network, count_tokenizer, flops_of, is_autoregressive
 from pipeline.inspect.plan.shapes import Images, Shape
-from pipeline.inspect.plan.tokenizers import count_lpips, count_tokenizer
 from pipeline.networks.saved import new_network
 
 ROWS = {"train": 8, "validation": 8, "test": 8}
@@ -97,7 +96,7 @@ def test_a_step_of_the_tokenizer_is_counted_with_its_discriminator(begins: bool)
     values = {**TINY_LATENTS["tokenizer"], "training": {}}
     values["loss"] = {**values["loss"], "adversarial_from": 0 if begins else 100}
     tokenizer = Tokenizer.model_validate(values, strict=False)
-    images = Images(ROWS, 8, 8, 1, 17, 1)
+    images = Images(ROWS, 8, 8, 1, 17)
     counted = count_tokenizer(tokenizer, 16, images)
     network = VQGAN(
         VQVAE(tokenizer.network, 16, 1, 0.25, 16), tokenizer.loss, 4, None, new_discriminator(tokenizer.loss, 1, 8)

@@ -11,8 +11,7 @@ from tiny import TINY, TINY_LATENTS, TINY_PIXELS, TINY_TEXT
 from pipeline.config import Config
 from pipeline.config.loading import load_config, merge
 from pipeline.errors import KinoflowError
-from pipeline.inspect.plan.estimate import Estimate
-from pipeline.inspect.plan.finished import finished_trainings
+from pipeline.inspect.plan.estimate import Estimate, finished_trainings
 from pipeline.inspect.plan.gpus import GPUS
 from pipeline.inspect.plan.shapes import shape_of
 from pipeline.inspect.plan.sheet import Sheet, sheet_of

@@ -1,14 +1,14 @@
 """The disk space that an experiment needs, for files that are kept and for temporary ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pipeline.config import Config, Experiment
-from pipeline.config.plugins import DATASETS
+from pipeline.config import Experiment
 from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.inspect.jobs import needed_files
 from pipeline.inspect.plan.networks import Networks
 from pipeline.inspect.plan.shapes import Shape
+from pipeline.stages.job import Job
 from pipeline.training.checkpoint import KEPT
 
 FLOAT = INTEGER = 4  # bytes of a weight, and of a token of samples
@@ -26,35 +26,37 @@ class Need:
     fetched: bool = False
 
 
-def disk_of(config: Config, name: str, shape: Shape, networks: Networks) -> list[Need]:
+def disk_of(job: Job, shape: Shape, networks: Networks) -> list[Need]:
     """Return what an experiment needs; files in data.cache that experiments share are counted for each."""
-    experiment = config.experiments[name]
-    needs = [*_fetched(config, name), *_data(experiment, shape), *_weights(networks), *_samples(experiment, shape)]
+    needs = [*_fetched(job), *_data(job, shape), *_weights(networks), *_samples(job.block, shape)]
     return [need for need in needs if need.size != 0]
 
 
-def _fetched(config: Config, experiment: str) -> Iterator[Need]:
-    sizes = [CATALOGUE[name].size if name in CATALOGUE else None for name in needed_files(config, experiment)]
-    yield Need("fetched files", sum(number for number in sizes if number is not None), fetched=True)
+def _fetched(job: Job) -> Iterator[Need]:
+    files = needed_files(job.config, job.experiment)
+    sizes = [CATALOGUE[name].size if name in CATALOGUE else None for name in files]
+    yield Need("fetched files", sum(filter(None, sizes)), fetched=True)
     if None in sizes:
         yield Need("fetched, size unknown", None, fetched=True)
 
 
-def _data(experiment: Experiment, shape: Shape) -> Iterator[Need]:
+def _data(job: Job, shape: Shape) -> Iterator[Need]:
     size, images = shape.vocabulary.size, shape.images
     bytes_each = 1 if size <= 2**8 else 2 if size <= 2**16 else 4
-    test = shape.rows["test"]
-    rows = [*shape.rows.values(), *([test] * shape.evaluation)]
-    tokens = _times(_sum(rows), shape.length * bytes_each)
+    tokens = _bytes([*shape.rows.values(), *[shape.rows["test"]] * shape.evaluation], shape.length * bytes_each)
     yield Need("tokens", tokens)
-    chosen = DATASETS.chosen(experiment.data)
-    if chosen.plugin.TEXT or experiment.tokenizer is not None:
+    if job.data.plugin.TEXT or job.block.tokenizer is not None:
         yield Need("tokens, being made", tokens, kept=False)
     if images is not None:
-        pixels = _times(_sum(list(images.rows.values())), images.kept**2 * images.channels)
+        pixels = _bytes(images.rows.values(), images.kept**2 * images.channels)
         yield Need("images", pixels)
-        if chosen.inputs:  # the user's pictures are read through the cache
+        if job.data.inputs:  # the user's pictures are read through the cache
             yield Need("images, being read", pixels, kept=False)
+
+
+def _bytes(rows: Iterable[int | None], each: int) -> int | None:
+    known = list(rows)
+    return None if None in known else sum(filter(None, known)) * each
 
 
 def _weights(networks: Networks) -> Iterator[Need]:
@@ -62,8 +64,7 @@ def _weights(networks: Networks) -> Iterator[Need]:
     stored, parameters = sum(count.stored for count in counts), sum(count.parameters for count in counts)
     discriminator = networks.tokenizer.discriminator if networks.tokenizer else None
     yield Need("weights", FLOAT * (stored - (discriminator.stored if discriminator else 0)))
-    checkpoint = FLOAT * (COPIES * stored + MOMENTS * parameters)
-    yield Need("checkpoints", KEPT * checkpoint)
+    yield Need("checkpoints", KEPT * FLOAT * (COPIES * stored + MOMENTS * parameters))
 
 
 def _samples(experiment: Experiment, shape: Shape) -> Iterator[Need]:
@@ -78,12 +79,3 @@ def _samples(experiment: Experiment, shape: Shape) -> Iterator[Need]:
     if images is not None:
         shown = sum(run.sampling.count for run in runs) + sum(references.values())
         yield Need("pictures", shown * images.side**2 * images.channels)
-
-
-def _sum(sizes: list[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
-
-
-def _times(number: int | None, factor: int) -> int | None:
-    return None if number is None else number * factor

@@ -2,12 +2,50 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from pipeline.inspect.plan.gpus import Gpu
-from pipeline.inspect.plan.limits import Limit, limits_of
-from pipeline.inspect.plan.measure import Measured
+from pipeline.config import Config
+from pipeline.config.loading import load_config
+from pipeline.inspect.benchmarks import benchmark_rows
+from pipeline.inspect.plan.disk import COPIES, MOMENTS
+from pipeline.inspect.plan.gpus import GPUS, Gpu
+from pipeline.inspect.plan.measure import STEPS, Measured
 from pipeline.inspect.plan.sheet import Sheet
 from pipeline.inspect.plan.work import Work
+from pipeline.store.provenance import read_record, sidecar_of
+from pipeline.training.checkpoint import KEPT
+
+RESUMED = "it goes on from its checkpoints if it is started again"
+MORE = {
+    "train": f"or give it more GPUs; {RESUMED}",
+    "train_tokenizer": f"or give it more GPUs; {RESUMED}",
+    "train_classifier": RESUMED,
+    "sample": "or spread it over more shards",
+    "search": "it goes on from its journal if it is started again",
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The longest job of a rule among those that share the key of their limit, and how long it takes."""
+
+    work: Work
+    hours: float
+    names: int  # how many runs have such a job
+
+    @property
+    def allowed(self) -> float:
+        """The hours that the job may take."""
+        return self.work.resources.minutes / 60
+
+    @property
+    def warning(self) -> str:
+        """What to change, if the job would be stopped before it is done."""
+        work, needed = self.work, -(-int(self.hours * 60) // 10) * 10 + 10
+        what = f"{work.experiment}: {work.rule}{f' of {work.name}' if work.name else ''}"
+        change = f"set {work.key}.minutes to {needed} or more"
+        more = f", {MORE[work.rule]}" if work.rule in MORE else ""
+        return f"{what} takes about {self.hours:.3g} h, but may take {self.allowed:.3g} h; {change}{more}"
 
 
 @dataclass(frozen=True)
@@ -31,15 +69,82 @@ class Estimate:
         return None if rate is None else work.flops / rate / 3600
 
     def limits(self) -> list[Limit]:
-        """Return the longest jobs: those with GPUs on the chosen GPU, the others on this machine if measured."""
-        return limits_of(self.sheet.work, self._hours)
+        """Return the longest job for each rule and key of its limit.
+
+        Those with GPUs are on the chosen GPU, the others on this machine if measured.
+        """
+        jobs: dict[tuple[str, str, str], dict[str, tuple[Work, float]]] = {}
+        for work in self.sheet.work:
+            here = self.hours_here(work)
+            if work.gpus or here is not None:
+                hours = work.hours(self.gpu, self.utilisation) if work.gpus else work.longest * (here or 0)
+                of_key = jobs.setdefault((work.experiment, work.rule, work.key), {})
+                _, before = of_key.get(work.name, (work, 0.0))  # a job may run a network for several metrics
+                of_key[work.name] = work, before + hours
+        longest = [(max(of_key.values(), key=lambda entry: entry[1]), len(of_key)) for of_key in jobs.values()]
+        return [Limit(work, hours, names) for (work, hours), names in longest]
 
     def warnings(self) -> list[str]:
         """Return what should be changed before anything is started."""
-        return [limit.warning for limit in self.limits() if limit.warning is not None]
+        return [limit.warning for limit in self.limits() if limit.hours > limit.allowed]
 
-    def _hours(self, work: Work) -> float | None:
-        if work.gpus:
-            return work.hours(self.gpu, self.utilisation)
-        here = self.hours_here(work)
-        return None if here is None else work.longest * here
+    def assumptions(self) -> list[str]:
+        """Return what the numbers assume and what they leave out, in words."""
+        peaks = "; ".join(
+            f"{gpu.name} {gpu.float32 / 1e12:g} and {f'{gpu.bfloat16 / 1e12:g}' if gpu.bfloat16 else 'none'} "
+            f"({gpu.source})"
+            for gpu in GPUS.values()
+        )
+        sheets = self.sheet.experiments.values()
+        uncounted = sorted({metric for sheet in sheets for metric in sheet.uncounted})
+        measured = (
+            f"Measured: {STEPS - 2} training steps of each network on made-up data, by the training loop itself; "
+            "sampling and scoring here are taken at the same FLOP/s, on one device. A tokenizer is measured if "
+            "data.cache has the weights of its LPIPS."
+        )
+        return [
+            "Jobs are those of an empty results folder; files that data.cache has already are not fetched again.",
+            "FLOPs are those of matrix products, convolutions and attention, two for each multiplication. Elementwise "
+            "work (norms, softmax, noise, losses, rates of paths, drawing) is not counted. Causal attention is counted "
+            "in full, though it is half.",
+            "A training step is three forward passes of its batch; validations are counted where their rows are known. "
+            "The VQVAE: three of its own, LPIPS with the gradients of one image, eight of the discriminator once it "
+            "starts.",
+            "Sampling is one forward pass per step, two with guidance; an autoregressive network caches keys and "
+            "values and takes one pass for all tokens together. Sweeps and searches are counted.",
+            "GPU-hours = FLOPs / (peak x utilisation). The utilisation is assumed to be "
+            f"{self.utilisation:g} of the peak in all work (--utilisation); token-by-token sampling, small networks "
+            "and several nodes reach less. Waiting, loading and writing are not counted.",
+            f"Peaks in TFLOP/s of dense matrices, float32 and bfloat16: {peaks}. bf16-mixed on a GPU without bfloat16 "
+            "is taken at its float32 peak. Training follows training.precision; sampling, scoring and encoding compute "
+            "in float32 (convolutions may be faster: PyTorch lets them use TF32).",
+            *([f"Not counted: the networks from elsewhere of {', '.join(uncounted)}."] if uncounted else []),
+            *(["Not counted: relaxation with CHGNet, on CPUs."] if self.sheet.jobs["relax"] else []),
+            f"Checkpoints hold {COPIES} copies of the weights (last and averaged) and {MOMENTS} moments for each "
+            f"parameter, in float32; the last {KEPT} of each training are kept. Shards are assumed to exist for all "
+            "runs at once. Logs, tables, figures, texts, relaxed crystals and packages are not counted.",
+            *([measured] if self.measured else []),
+            *(f"{note}." for sheet in sheets for note in sheet.shape.notes),
+        ]
+
+
+def finished_trainings(config: Config) -> dict[tuple[str, str], float]:
+    """Return the seconds of each (experiment, run) that was trained with the same settings as now, in one go.
+
+    Snakemake has noted them beside the results; those of a training that was resumed cover only its last part.
+    """
+    folder = Path(config.results) / config.scale
+    if not (folder / "config.yaml").is_file():
+        return {}
+    before = load_config(folder / "config.yaml", choices=False)
+    found = {}
+    for name, experiment in config.experiments.items():
+        old = before.experiments.get(name)
+        for run, chosen in experiment.runs.items():
+            then = old.runs.get(run) if old and old.data == experiment.data else None
+            same = then is not None and (then.training, then.model) == (chosen.training, chosen.model)
+            file, weights = folder / f"benchmarks/train/{name}/{run}.tsv", folder / f"models/{name}/{run}.safetensors"
+            resumed = sidecar_of(weights).is_file() and read_record(weights).get("resumed")
+            if same and file.is_file() and not resumed:
+                found[name, run] = float(benchmark_rows(file)[0]["s"])
+    return found

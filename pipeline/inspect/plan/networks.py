@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 from pipeline.config import Experiment, Training
-from pipeline.config.plugins import DATASETS, METRICS
 from pipeline.images.classifier_training import training_of
-from pipeline.images.feature_choice import METRIC, ChosenFeatures
-from pipeline.inspect.plan.counting import Count, count_network
+from pipeline.images.feature_choice import ChosenFeatures, comparison_options
+from pipeline.inspect.plan.counting import Count, TokenizerCount, count_classifier, count_network, count_tokenizer
 from pipeline.inspect.plan.shapes import Shape
-from pipeline.inspect.plan.tokenizers import TokenizerCount, count_classifier, count_tokenizer
 from pipeline.stages.chosen import judging_run, trains_classifier
 from pipeline.stages.job import Job
 
@@ -41,24 +39,23 @@ class Networks:
 
 def networks_of(job: Job, shape: Shape) -> Networks:
     """Count all networks of an experiment, each distinct one once."""
-    experiment = job.block
     counted: dict[str, tuple[str, Count]] = {}
     of_run, trained = dict[str, tuple[str, Count]](), dict[str, list[str]]()
-    for run, chosen in experiment.runs.items():
+    for run, chosen in job.block.runs.items():
         meaning = chosen.model.model_dump_json()
         if meaning not in counted:
-            counted[meaning] = label_of(experiment, run), count_network(chosen.model, shape)
+            counted[meaning] = label_of(job.block, run), count_network(chosen.model, shape)
         of_run[run] = counted[meaning]
         if not chosen.weights:
             trained.setdefault(of_run[run][0], []).append(run)
+    tokenizer = classifier = None
+    if shape.images is not None and job.block.tokenizer is not None:
+        tokenizer = count_tokenizer(job.block.tokenizer, job.data.options.codes, shape.images)
+    if shape.images is not None and trains_classifier(job):
+        options = ChosenFeatures.of(comparison_options(job.config, job.experiment).features).options
+        classifier = count_classifier(options, shape.images, shape.classes), training_of(options)
     judge = judging_run(job)
-    return Networks(
-        of_run,
-        trained,
-        _tokenizer(experiment, shape),
-        _classifier(job, shape),
-        of_run[judge][0] if judge is not None else None,
-    )
+    return Networks(of_run, trained, tokenizer, classifier, None if judge is None else of_run[judge][0])
 
 
 def label_of(experiment: Experiment, run: str) -> str:
@@ -68,17 +65,3 @@ def label_of(experiment: Experiment, run: str) -> str:
         shared = next(other.model for other in experiment.runs.values() if other.model.name == model.name)
     own = {key: value for key, value in model.options.items() if shared.options.get(key) != value}
     return ", ".join([model.name, *(f"{key}: {value}" for key, value in own.items())])
-
-
-def _tokenizer(experiment: Experiment, shape: Shape) -> TokenizerCount | None:
-    if experiment.tokenizer is None or shape.images is None:
-        return None
-    codes = DATASETS.options(experiment.data.name, experiment.data.options).codes
-    return count_tokenizer(experiment.tokenizer, codes, shape.images)
-
-
-def _classifier(job: Job, shape: Shape) -> tuple[Count, Training] | None:
-    if not trains_classifier(job):
-        return None
-    features = ChosenFeatures.of(METRICS.options(METRIC, job.block.scoring[METRIC]).features)
-    return count_classifier(features.options, shape), training_of(features.options)

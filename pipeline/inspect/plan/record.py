@@ -3,7 +3,6 @@
 from dataclasses import asdict
 from typing import Any
 
-from pipeline.inspect.plan.assumptions import assumptions_of
 from pipeline.inspect.plan.estimate import Estimate
 from pipeline.inspect.plan.gpus import GPUS
 from pipeline.inspect.plan.sheet import ExperimentSheet
@@ -31,7 +30,7 @@ def record_of(estimate: Estimate) -> dict[str, Any]:
             {"experiment": experiment, "run": run, "seconds": seconds}
             for (experiment, run), seconds in estimate.finished.items()
         ],
-        "assumptions": assumptions_of(estimate),
+        "assumptions": estimate.assumptions(),
         "warnings": estimate.warnings(),
     }
 

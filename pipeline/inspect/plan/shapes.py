@@ -1,6 +1,7 @@
 """The shape of an experiment's data before they are prepared: vocabulary, length, grid, classes, and rows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from math import prod
 
 from pipeline.config import Experiment
 from pipeline.config.plugins import DATASETS
@@ -12,25 +13,36 @@ from pipeline.images.imagedata import VIEWS
 from pipeline.images.networks.image_condition import Grid
 from pipeline.images.source import ImageSource
 from pipeline.images.vqvae import check_side
-from pipeline.inspect.plan.sizes import CLASSES, Rows, images_of, rows_of
 from pipeline.tokens.token_data import SPLITS
+
+Rows = dict[str, int | None]  # by split; None: not known before the data are read
+
+# Rows of sets that are published in splits, and of those that are split here.
+PUBLISHED: dict[str, Rows] = {
+    "mp20": {"train": 27136, "validation": 9047, "test": 9046},  # of CDVAE, T. Xie et al., 2022
+    "cifar10": {"train": 50_000, "test": 10_000},
+    "mnist": {"train": 60_000, "test": 10_000},
+    "imagenet": {"train": 1_281_167, "test": 50_000},  # of ILSVRC 2012
+    "digits": {"train": 1797},
+    "matbench_dielectric": {"train": 3811, "validation": 476, "test": 477},  # 4764 in shares of 0.8, 0.1, 0.1
+}
+CLASSES = {"imagenet": 1000}
 
 
 @dataclass(frozen=True)
 class Images:
-    """Prepared images: squares of side `kept`. Networks see a side of `side`, and `views` of each training image."""
+    """Prepared images: squares of side `kept`, of which networks see a side of `side`."""
 
     rows: Rows
     kept: int
     side: int
     channels: int
     levels: int
-    views: int
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the size of networks depends on, and how many rows there are, as far as known."""
+    """What the size of networks depends on, and the most rows that there are, as far as known."""
 
     vocabulary: Vocabulary
     length: int
@@ -39,7 +51,7 @@ class Shape:
     classes: int = 0
     images: Images | None = None
     evaluation: int = 0  # further sets of the size of the test split
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 def shape_of(name: str, experiment: Experiment) -> Shape:
@@ -55,40 +67,47 @@ def shape_of(name: str, experiment: Experiment) -> Shape:
     if length is None:
         file = f"{chosen.module.replace('.', '/')}.py"
         raise KinoflowError(f"experiments.{name}.data: {file} does not say how long sequences are; add length(options)")
-    rows = rows_of(chosen.name, options)
-    unknown = [split for split in SPLITS if rows[split] is None]
-    note = f"{name}: the number of rows of {', '.join(unknown)} in {chosen.name} is unknown until they are prepared"
+    published, given = PUBLISHED.get(chosen.name, {}), dict(options)
+    rows = {split: _least(published.get(split), given.get(split)) for split in SPLITS}
+    unknown = ", ".join(split for split in SPLITS if rows[split] is None)
+    note = f"{name}: the number of rows of {unknown} in {chosen.name} is unknown until they are prepared"
     further = data_set.evaluation_sets(options)
     return Shape(vocabulary, length, rows, evaluation=further, notes=(note,) if unknown else ())
 
 
 def _of_images(name: str, experiment: Experiment, vocabulary: Vocabulary, source: ImageSource) -> Shape:
-    plugin, options = source.plugin, source.options
-    side, channels, found = plugin.side(options), plugin.channels(options), images_of(source.name, options)
-    views = VIEWS[plugin.augmentation(options)]
-    kept = round(side * plugin.margin(options))
-    images = Images(found, kept, side, channels, source.levels, views)
+    plugin, options, notes = source.plugin, source.options, []
+    side, channels, rows = plugin.side(options), plugin.channels(options), _image_rows(source)
+    images = Images(rows, round(side * plugin.margin(options)), side, channels, source.levels)
     grid = (side, side, channels)
     if experiment.tokenizer is not None:
         check_side(side, experiment.tokenizer.network)
         places = side // experiment.tokenizer.network.down
         grid = (places, places, 1)
-    notes = []
-    if any(number is None for number in found.values()):
+    if None in rows.values():
         notes.append(f"{name}: the number of images in {source.name} is unknown until they are read")
-    classes, note = _classes(name, source)
-    rows = found | {"train": None if found["train"] is None else views * found["train"]}
-    length = grid[0] * grid[1] * grid[2]
-    return Shape(vocabulary, length, rows, grid, classes, images, notes=(*notes, *note))
+    classes = plugin.class_count(options)
+    if classes is None:
+        classes = len({path.name for path in source.inputs if path.is_dir()})
+        if classes < 2:
+            classes = CLASSES.get(source.name, 1)
+            notes.append(f"{name}: the folder of {source.name} is not there; assumed to have {classes} classes")
+    seen = None if rows["train"] is None else VIEWS[plugin.augmentation(options)] * rows["train"]
+    return Shape(vocabulary, prod(grid), rows | {"train": seen}, grid, classes, images, notes=tuple(notes))
 
 
-def _classes(name: str, source: ImageSource) -> tuple[int, list[str]]:
-    """Return the number of classes, and a note if it is a guess."""
-    told = source.plugin.class_count(source.options)
-    if told is not None:
-        return told, []
-    folders = {path.name for path in source.inputs if path.is_dir()}
-    if len(folders) > 1:
-        return len(folders), []
-    published = CLASSES.get(source.name, 1)
-    return published, [f"{name}: the folder of {source.name} is not there; assumed to have {published} classes"]
+def _image_rows(source: ImageSource) -> Rows:
+    """Return the images of a set; a split that was not published is held out of the training images."""
+    published, given, rows = PUBLISHED.get(source.name, {}), dict(source.options), Rows()
+    train = whole = published.get("train")
+    for split in ("validation", "test"):
+        found = published.get(split)
+        if split not in published and whole is not None and train is not None:
+            found = max(1, round(given["held_out"] * whole)) if given.get("held_out") else given.get(split)
+            train -= found or 0
+        rows[split] = _least(found, given.get(split))
+    return {"train": _least(train, given.get("train"))} | rows
+
+
+def _least(*numbers: int | None) -> int | None:
+    return min((number for number in numbers if number is not None), default=None)

@@ -7,9 +7,8 @@ from pipeline.config import Config
 from pipeline.inspect.jobs import fetched_files, jobs_of
 from pipeline.inspect.plan.disk import Need, disk_of
 from pipeline.inspect.plan.networks import Networks, networks_of
-from pipeline.inspect.plan.scoring import uncounted
 from pipeline.inspect.plan.shapes import Shape, shape_of
-from pipeline.inspect.plan.work import Work, work_of
+from pipeline.inspect.plan.work import Work, uncounted, work_of
 from pipeline.stages.job import Job
 
 
@@ -24,6 +23,14 @@ class ExperimentSheet:
     disk: list[Need]
     uncounted: list[str]  # metrics whose computation is not counted
 
+    @classmethod
+    def of(cls, job: Job) -> "ExperimentSheet":
+        """Return the sheet of an experiment."""
+        shape = shape_of(job.experiment, job.block)
+        networks = networks_of(job, shape)
+        work, disk = work_of(job.experiment, job.block, shape, networks), disk_of(job, shape, networks)
+        return cls(jobs_of(job), shape, networks, list(work), disk, uncounted(job.block, networks.judge))
+
 
 @dataclass(frozen=True)
 class Sheet:
@@ -37,9 +44,7 @@ class Sheet:
     def jobs(self) -> Counter[str]:
         """The jobs of the whole workflow by stage, as a dry run of Snakemake counts them."""
         jobs = Counter({"all": 1, "fetch": len(self.fetched)})
-        for experiment in self.experiments.values():
-            jobs += experiment.jobs
-        return +jobs
+        return +sum((experiment.jobs for experiment in self.experiments.values()), jobs)
 
     @property
     def work(self) -> list[Work]:
@@ -49,14 +54,5 @@ class Sheet:
 
 def sheet_of(config: Config) -> Sheet:
     """Return the sheet of a configuration; nothing is fetched, read or computed for it."""
-    return Sheet(config.scale, {name: _experiment(config, name) for name in config.experiments}, fetched_files(config))
-
-
-def _experiment(config: Config, name: str) -> ExperimentSheet:
-    job = Job(config, name)
-    experiment = job.block
-    shape = shape_of(name, experiment)
-    networks = networks_of(job, shape)
-    work = list(work_of(name, experiment, shape, networks))
-    disk = disk_of(config, name, shape, networks)
-    return ExperimentSheet(jobs_of(job), shape, networks, work, disk, uncounted(experiment, networks.judge))
+    experiments = {name: ExperimentSheet.of(Job(config, name)) for name in config.experiments}
+    return Sheet(config.scale, experiments, fetched_files(config))

@@ -1,13 +1,14 @@
-"""The scale sheet as text for a terminal."""
+"""The scale sheet as text for a terminal: tables with aligned columns and short numbers."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from pipeline.inspect.plan.assumptions import assumptions_of
-from pipeline.inspect.plan.columns import WIDTH, columns, short, size
 from pipeline.inspect.plan.estimate import Estimate
 from pipeline.inspect.plan.gpus import GPUS
 from pipeline.inspect.plan.work import Work
+
+LONGEST = 34  # characters of a cell; more is cut off
+WIDTH = 100
 
 
 def shown(estimate: Estimate) -> str:
@@ -20,7 +21,7 @@ def shown(estimate: Estimate) -> str:
         "Measured on this machine": _measured(estimate),
         "Finished trainings": _finished(estimate),
         "Disk": _disk(estimate),
-        "Assumptions": _listed(assumptions_of(estimate)),
+        "Assumptions": _listed(estimate.assumptions()),
         "Warnings": _listed(estimate.warnings() or ["none"]),
     }
     blocks = [[title, "=" * len(title), *lines] for title, lines in sections.items() if lines]
@@ -29,29 +30,22 @@ def shown(estimate: Estimate) -> str:
 
 def _jobs(estimate: Estimate) -> list[str]:
     sheets, total = estimate.sheet.experiments, estimate.sheet.jobs
-    rules = dict.fromkeys(rule for sheet in sheets.values() for rule in sheet.jobs)
-    rows = [[rule, *(_count(sheet.jobs[rule]) for sheet in sheets.values()), _count(total[rule])] for rule in rules]
-    rows += [[rule, *[""] * len(sheets), _count(total[rule])] for rule in ("fetch", "all")]
-    rows.append(["total", *(_count(sheet.jobs.total()) for sheet in sheets.values()), _count(total.total())])
-    return columns(["rule", *sheets, "total"], rows)
+    counts = [*(sheet.jobs for sheet in sheets.values()), total]
+    rules = [*dict.fromkeys(rule for sheet in sheets.values() for rule in sheet.jobs), "fetch", "all"]
+    rows = [[rule, *(f"{jobs[rule]:,}" if jobs[rule] else "" for jobs in counts)] for rule in rules]
+    rows.append(["total", *(f"{jobs.total():,}" for jobs in counts)])
+    return _columns(["rule", *sheets, "total"], rows)
 
 
 def _networks(estimate: Estimate) -> list[str]:
-    rows = [
-        [
-            name,
-            label,
-            str(trained),
-            f"{count.parameters / 1e6:,.2f}",
-            short(count.forward / 1e9),
-            f"{sheet.shape.length:,}" if label in sheet.networks.trained else "",
-            f"{sheet.shape.vocabulary.size:,}" if label in sheet.networks.trained else "",
-        ]
-        for name, sheet in estimate.sheet.experiments.items()
-        for label, trained, count in sheet.networks.rows()
-    ]
+    rows = []
+    for name, sheet in estimate.sheet.experiments.items():
+        of_runs = [f"{sheet.shape.length:,}", f"{sheet.shape.vocabulary.size:,}"]
+        for label, trained, count in sheet.networks.rows():
+            counted = [str(trained), f"{count.parameters / 1e6:,.2f}", _short(count.forward / 1e9)]
+            rows.append([name, label, *counted, *(of_runs if label in sheet.networks.trained else ["", ""])])
     header = ["experiment", "network", "trained", "M param.", "GFLOP", "length", "vocabulary"]
-    return [*columns(header, rows, left=2), "M param.: million parameters; GFLOP: of a forward pass over one sequence"]
+    return [*_columns(header, rows, left=2), "M param.: million parameters; GFLOP: of a forward pass over one sequence"]
 
 
 def _hours(estimate: Estimate) -> list[str]:
@@ -62,43 +56,31 @@ def _hours(estimate: Estimate) -> list[str]:
         rows.append([name, "together", *_figures(estimate, sheet.work)])
     rows.append(["all", "", *_figures(estimate, estimate.sheet.work)])
     here = ["hours here"] if estimate.measured else []
-    return columns(["experiment", "rule", "FLOP", "arithmetic", *GPUS, *here], rows, left=2)
+    return _columns(["experiment", "rule", "FLOP", "arithmetic", *GPUS, *here], rows, left=2)
 
 
 def _figures(estimate: Estimate, works: list[Work]) -> list[str]:
-    """Return the cells of a row of the table of GPU-hours."""
-    arithmetic = {work.precision for work in works}
-    hours = [short(estimate.gpu_hours(works, gpu)) for gpu in GPUS.values()]
-    here = [_hours_here(estimate, works)] if estimate.measured else []
-    flops = f"{sum(work.flops for work in works):.2e}"
-    return [flops, arithmetic.pop() if len(arithmetic) == 1 else "both", *hours, *here]
-
-
-def _hours_here(estimate: Estimate, works: list[Work]) -> str:
-    """Return the hours on this machine of what was measured, with a ">" if not all was."""
-    hours = [estimate.hours_here(work) for work in works]
-    known = [number for number in hours if number is not None]
-    return ("> " if len(known) < len(hours) else "") + short(sum(known)) if known else "unknown"
+    """Return the cells of a row of the table of GPU-hours; a ">" says that not all hours here are known."""
+    flops, arithmetic = f"{sum(work.flops for work in works):.2e}", {work.precision for work in works}
+    cells = [flops, arithmetic.pop() if len(arithmetic) == 1 else "both"]
+    cells += [_short(estimate.gpu_hours(works, gpu)) for gpu in GPUS.values()]
+    if estimate.measured:
+        hours = [estimate.hours_here(work) for work in works]
+        known = [number for number in hours if number is not None]
+        cells.append(("> " if len(known) < len(hours) else "") + _short(sum(known)) if known else "unknown")
+    return cells
 
 
 def _longest(estimate: Estimate) -> list[str]:
-    rows = [
-        [
-            limit.work.experiment,
-            limit.work.rule,
-            limit.work.name or "-",
-            str(limit.names),
-            str(limit.work.gpus),
-            short(limit.hours),
-            short(limit.allowed),
-        ]
-        for limit in estimate.limits()
-    ]
+    rows = []
+    for limit in estimate.limits():
+        work, numbers = limit.work, (_short(limit.hours), _short(limit.allowed))
+        rows.append([work.experiment, work.rule, work.name or "-", str(limit.names), str(work.gpus), *numbers])
     header = ["experiment", "rule", "longest", "of", "GPUs", "hours", "limit"]
-    without = "jobs without GPUs are estimated with --measure only"
-    if estimate.measured or all(work.gpus for work in estimate.sheet.work):
-        without = ""
-    return [*(columns(header, rows, left=3) if rows else []), *([without] if without else [])]
+    lines = _columns(header, rows, left=3) if rows else []
+    if not estimate.measured and not all(work.gpus for work in estimate.sheet.work):
+        lines.append("jobs without GPUs are estimated with --measure only")
+    return lines
 
 
 def _measured(estimate: Estimate) -> list[str]:
@@ -107,44 +89,62 @@ def _measured(estimate: Estimate) -> list[str]:
         for entry in estimate.measured
     ]
     header = ["experiment", "network", "batch", "seconds a step", "FLOP/s"]
-    return [estimate.measured[0].device, *columns(header, rows, left=2)] if rows else []
+    return [estimate.measured[0].device, *_columns(header, rows, left=2)] if rows else []
 
 
 def _finished(estimate: Estimate) -> list[str]:
     flops = {(work.experiment, work.name): work.flops for work in estimate.sheet.work if work.rule == "train"}
     rows = [
-        [experiment, run, short(seconds / 3600), f"{flops[experiment, run] / seconds:.2e}"]
+        [experiment, run, _short(seconds / 3600), f"{flops[experiment, run] / seconds:.2e}"]
         for (experiment, run), seconds in estimate.finished.items()
         if (experiment, run) in flops and seconds > 0
     ]
-    return columns(["experiment", "run", "hours", "FLOP/s"], rows, left=2) if rows else []
+    return _columns(["experiment", "run", "hours", "FLOP/s"], rows, left=2) if rows else []
 
 
 def _disk(estimate: Estimate) -> list[str]:
     sheets, rows = estimate.sheet.experiments, []
     for kept, title in ((True, "kept"), (False, "a while")):
-        found = {name: [need for need in sheet.disk if need.kept == kept] for name, sheet in sheets.items()}
-        for what in dict.fromkeys(need.what for needs in found.values() for need in needs):
-            sizes = [[need.size for need in needs if need.what == what] for needs in found.values()]
-            rows.append([what, title, *(size(cell[0]) if cell else "" for cell in sizes)])
-        sums = [[need.size for need in needs] for needs in found.values()]
-        rows.append(["together", title, *map(_together, sums)])
-        rows[-1].append(_together([number for numbers in sums for number in numbers]))
-    return columns(["files", "", *sheets, "all"], [row + [""] * (len(sheets) + 3 - len(row)) for row in rows], left=2)
+        found = [{need.what: need.size for need in sheet.disk if need.kept == kept} for sheet in sheets.values()]
+        for what in dict.fromkeys(what for sizes in found for what in sizes):
+            rows.append([what, title, *(_size(sizes[what]) if what in sizes else "" for sizes in found), ""])
+        sums = [list(sizes.values()) for sizes in found]
+        rows.append(["together", title, *map(_together, [*sums, [number for numbers in sums for number in numbers]])])
+    return _columns(["files", "", *sheets, "all"], rows, left=2)
 
 
 def _together(sizes: list[int | None]) -> str:
     """Return the sum of the known sizes, with a ">" if not all are known."""
-    return ("> " if None in sizes else "") + size(sum(number for number in sizes if number is not None))
+    return ("> " if None in sizes else "") + _size(sum(filter(None, sizes)))
 
 
 def _listed(items: list[str]) -> list[str]:
-    return [line for item in items for line in _wrapped(item)]
+    wrapper = textwrap.TextWrapper(WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False)
+    return [line for item in items for line in wrapper.wrap(item)]
 
 
-def _wrapped(item: str) -> Iterator[str]:
-    yield from textwrap.wrap(item, WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False)
+def _columns(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Return the lines of a table; the first `left` columns are aligned to the left, the others to the right."""
+    cells = [[cell if len(cell) <= LONGEST else f"{cell[: LONGEST - 1]}…" for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        aligned = [f"{cell:{'<' if n < left else '>'}{widths[n]}}" for n, cell in enumerate(row)]
+        lines.append("  ".join(aligned).rstrip())
+    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
 
 
-def _count(number: int) -> str:
-    return f"{number:,}" if number else ""
+def _short(value: float) -> str:
+    """Return a number with three digits, such as 7,810 or 0.0565 or 3.07e+21."""
+    return f"{value:,.0f}" if 100 <= value < 1e7 else f"{value:.3g}"
+
+
+def _size(number: int | None) -> str:
+    """Return a number of bytes in a suitable unit."""
+    if number is None:
+        return "unknown"
+    value, unit = float(number), "B"
+    for larger in ("kB", "MB", "GB", "TB", "PB"):
+        if value >= 1000:
+            value, unit = value / 1000, larger
+    return f"{value:.3g} {unit}"

@@ -2,17 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from pipeline.config import Experiment, Resources, Run, Training, TrainingResources
+from pipeline.config.contracts import JudgedMetricPlugin
+from pipeline.config.plugins import METRICS
+from pipeline.flow.paths import example_path
+from pipeline.flow.paths.mixture import MixturePath
+from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.search import candidates_of
 from pipeline.inspect.plan.counting import BACKWARD, Count
 from pipeline.inspect.plan.gpus import Gpu, Precision
-from pipeline.inspect.plan.networks import Networks
-from pipeline.inspect.plan.scoring import evaluations_of
+from pipeline.inspect.plan.networks import Networks, label_of
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.networks.saved import is_told_classes
 
 SAMPLING: Precision = "32-true"  # sampling and scoring use the precision of the saved weights
+LIKELIHOODS = ("perplexity", "likelihood_bound")  # metrics that run the network of each run itself
+CRYSTALS = ("crystal_coverage", "crystal_distributions", "crystal_stability", "crystal_validity")
+WITHOUT_NETWORK = ("known_distribution", *CRYSTALS)
 
 
 @dataclass(frozen=True)
@@ -49,56 +58,41 @@ class Work:
 
 def work_of(name: str, experiment: Experiment, shape: Shape, networks: Networks) -> Iterator[Work]:
     """Yield the work of all jobs of an experiment that run a network of ours."""
+    key, resources = f"experiments.{name}.scoring_resources", experiment.scoring_resources
+    scoring = partial(Work, name, precision=SAMPLING, key=key, resources=resources)
     yield from _tokenizer_work(name, experiment, shape, networks)
-    scoring = f"experiments.{name}.scoring_resources"
+    if networks.tokenizer is not None:
+        for run, chosen in experiment.runs.items():
+            yield scoring("pictures", run, "tokenizer", float(chosen.sampling.count) * networks.tokenizer.decode)
     if networks.classifier is not None:
         count, training = networks.classifier
-        flops = training_flops(training, count, shape.images.rows["validation"] if shape.images else None)
-        resources = experiment.scoring_resources
-        yield Work(name, "train_classifier", "", "classifier", flops, training.precision, scoring, resources)
+        flops = _training_flops(training, count, shape.images.rows["validation"] if shape.images else None)
+        yield scoring("train_classifier", "", "classifier", flops, precision=training.precision)
     for run, chosen in experiment.runs.items():
         network, count = networks.of_run[run]
-        key = _key(name, run, chosen, experiment, "training")
-        training = chosen.training
         if not chosen.weights:
-            flops = training_flops(training, count, shape.rows["validation"])
+            training, key = chosen.training, _key(name, run, experiment, "training")
+            flops = _training_flops(training, count, shape.rows["validation"])
             yield Work(name, "train", run, network, flops, training.precision, key, training.resources)
-        yield from _sampling_work(name, run, experiment, shape, network, count)
-    for run, network, evaluations in evaluations_of(experiment, shape, networks.judge):
-        resources = experiment.scoring_resources
-        flops = evaluations * networks.count(network).forward
-        yield Work(name, "score", run, network, flops, SAMPLING, scoring, resources)
+        yield from _sampling_work(name, run, experiment, network, count)
+    for run, network, sequences in _scored(experiment, shape, networks.judge):
+        yield scoring("score", run, network, sequences * networks.count(network).forward)
 
 
-def training_flops(training: Training, count: Count, validation: int | None) -> float:
+def uncounted(experiment: Experiment, judge: str | None) -> list[str]:
+    """Return the metrics of an experiment that run networks whose FLOPs are not counted."""
+    counted = {*LIKELIHOODS, *WITHOUT_NETWORK, *(["generative_perplexity"] if judge is not None else [])}
+    return [metric for metric in experiment.scoring if metric not in counted]
+
+
+def _training_flops(training: Training, count: Count, validation: int | None) -> float:
     """Return the FLOPs of a training: every batch forward and backward, and validations if their rows are known."""
-    validations = -(-training.steps // training.validate_every)
     batches = (1 + BACKWARD) * float(training.steps) * training.batch * count.forward
-    return batches + float(validations) * (validation or 0) * count.forward
+    return batches + _validation_flops(training, count, validation)
 
 
-def sampling_evaluations(run: Run, steps: int | None = None) -> int:
-    """Return how many passes over a sequence it takes to draw it.
-
-    An autoregressive network caches what it has seen: all its tokens together cost as much as one pass over them.
-    Guidance runs the network with the class and without.
-    """
-    guided = is_told_classes(run.model) and run.sampling.guidance not in (0, 1)
-    return (1 if run.path is None else steps or run.sampling.steps) * (2 if guided else 1)
-
-
-def _sampling_work(
-    name: str, run: str, experiment: Experiment, shape: Shape, network: str, count: Count
-) -> Iterator[Work]:
-    chosen = experiment.runs[run]
-    sampling, key = chosen.sampling, _key(name, run, chosen, experiment, "sampling")
-    blocks = -(-sampling.count // sampling.block)
-    longest = min(1.0, -(-blocks // sampling.shards) * sampling.block / sampling.count)
-    evaluations = sampling_evaluations(chosen) * count.forward
-    yield Work(name, "sample", run, network, sampling.count * evaluations, SAMPLING, key, sampling.resources, longest)
-    if sampling.searched and experiment.search is not None:
-        drawn = len(candidates_of(experiment, run)) * experiment.search.count
-        yield Work(name, "search", run, network, drawn * evaluations, SAMPLING, key, sampling.resources)
+def _validation_flops(training: Training, count: Count, validation: int | None) -> float:
+    return float(-(-training.steps // training.validate_every)) * (validation or 0) * count.forward
 
 
 def _tokenizer_work(name: str, experiment: Experiment, shape: Shape, networks: Networks) -> Iterator[Work]:
@@ -107,22 +101,66 @@ def _tokenizer_work(name: str, experiment: Experiment, shape: Shape, networks: N
     training, loss, counted = experiment.tokenizer.training, experiment.tokenizer.loss, networks.tokenizer
     quiet = min(training.steps, loss.adversarial_from) if loss.adversarial else training.steps
     flops = float(training.batch) * (quiet * counted.quiet_step + (training.steps - quiet) * counted.step)
-    validations = -(-training.steps // training.validate_every)
-    flops += float(validations) * (shape.images.rows["validation"] or 0) * counted.vqvae.forward
-    key = f"experiments.{name}.tokenizer.training.resources"
-    asked = training.resources
+    flops += _validation_flops(training, counted.vqvae, shape.images.rows["validation"])
+    key, asked = f"experiments.{name}.tokenizer.training.resources", training.resources
     yield Work(name, "train_tokenizer", "", "tokenizer", flops, training.precision, key, asked)
-    one = asked.model_copy(update={"gpus": min(1, asked.gpus)} | ({"nodes": 1} if hasattr(asked, "nodes") else {}))
+    one = asked.model_copy(update={"gpus": min(1, asked.gpus), "nodes": 1})
     seen = sum(rows for rows in shape.rows.values() if rows is not None)
     yield Work(name, "encode", "", "tokenizer", float(seen) * counted.encode, SAMPLING, key, one)
-    scoring = f"experiments.{name}.scoring_resources"
-    for run, chosen in experiment.runs.items():
-        decoded, resources = float(chosen.sampling.count) * counted.decode, experiment.scoring_resources
-        yield Work(name, "pictures", run, "tokenizer", decoded, SAMPLING, scoring, resources)
 
 
-def _key(name: str, run: str, chosen: Run, experiment: Experiment, part: str) -> str:
+def _sampling_work(name: str, run: str, experiment: Experiment, network: str, count: Count) -> Iterator[Work]:
+    """Yield the work of drawing samples, and of a search for how to draw them.
+
+    An autoregressive network caches what it has seen: all its tokens together cost as much as one pass over them.
+    Guidance runs the network with the class and without.
+    """
+    chosen = experiment.runs[run]
+    sampling, key = chosen.sampling, _key(name, run, experiment, "sampling")
+    guided = is_told_classes(chosen.model) and sampling.guidance not in (0, 1)
+    each = (1 if chosen.path is None else sampling.steps) * (2 if guided else 1) * count.forward
+    blocks = -(-sampling.count // sampling.block)
+    longest = min(1.0, -(-blocks // sampling.shards) * sampling.block / sampling.count)
+    yield Work(name, "sample", run, network, sampling.count * each, SAMPLING, key, sampling.resources, longest)
+    if sampling.searched and experiment.search is not None:
+        drawn = len(candidates_of(experiment, run)) * experiment.search.count
+        yield Work(name, "search", run, network, drawn * each, SAMPLING, key, sampling.resources)
+
+
+def _scored(experiment: Experiment, shape: Shape, judge: str | None) -> Iterator[tuple[str, str, int]]:
+    """Yield runs and references, the labels of the networks that score them, and how many sequences these see.
+
+    Other metrics run no network, or one from elsewhere.
+    """
+    for metric, values in experiment.scoring.items():
+        options = METRICS.options(metric, values)
+        if metric in LIKELIHOODS:
+            for name, run in experiment.runs.items():
+                if sequences := _evaluated(metric, run, options, shape):
+                    yield name, label_of(experiment, name), sequences
+        elif judge is not None and isinstance(METRICS.load(metric), JudgedMetricPlugin):
+            counts = {name: run.sampling.count for name, run in experiment.runs.items()}
+            counts |= dict.fromkeys(experiment.references, experiment.sampling.count)
+            yield from ((name, judge, min(options.samples, count)) for name, count in counts.items())
+
+
+def _evaluated(metric: str, run: Run, options: Any, shape: Shape) -> int:
+    """Return how many sequences a run's network sees for its likelihood, or for the bound of a mixture path."""
+    sequences = min(options.sequences, shape.rows["test"] or options.sequences)
+    if metric == "perplexity":
+        if run.weights:
+            return 0  # its network is scored with another run
+        sequences *= 1 + shape.evaluation
+        if run.path is None:
+            return int(sequences)
+    vocabulary = Vocabulary.single(4, specials=1)
+    mixture = run.path is not None and isinstance(example_path(run.path.name, vocabulary), MixturePath)
+    return int(sequences * options.points) if mixture else 0
+
+
+def _key(name: str, run: str, experiment: Experiment, part: str) -> str:
     """Return the configuration's key for the resources of a run's jobs: that of the experiment, or of a run."""
+    chosen = experiment.runs[run]
     shared = getattr(experiment, part).resources == getattr(chosen, part).resources
     own = f"experiments.{name}.runs.{chosen.weights or run}.{part}.resources"
     return f"experiments.{name}.{part}.resources" if shared else own
