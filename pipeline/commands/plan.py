@@ -18,11 +18,10 @@ def plan(
         json: file to write the sheet to, with all digits (default: none)
     """
     from pipeline.inspect.plan.estimate import Estimate, finished_trainings
-    from pipeline.inspect.plan.gpus import check_utilisation, gpu_named
     from pipeline.inspect.plan.measure import measured
-    from pipeline.inspect.plan.record import record_of
     from pipeline.inspect.plan.sheet import sheet_of
-    from pipeline.inspect.plan.show import shown
+    from pipeline.inspect.plan.show import record_of, shown
+    from pipeline.inspect.plan.work import check_utilisation, gpu_named
     from pipeline.store.atomic import write_json
 
     kind = gpu_named(gpu)

@@ -13,7 +13,7 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.discriminator import new_discriminator
 from pipeline.images.vqgan import VQGAN
 from pipeline.images.vqvae import VQVAE
-from pipeline.inspect.plan.counting import count_lpips, count_network, count_tokenizer, flops_of, is_autoregressive
+from pipeline.inspect.plan.networks import count_lpips, count_network, count_tokenizer, flops_of, is_autoregressive
 from pipeline.inspect.plan.shapes import Images, Shape
 from pipeline.networks.saved import new_network
 

@@ -12,9 +12,9 @@ from pipeline.config import Config
 from pipeline.config.loading import load_config, merge
 from pipeline.errors import KinoflowError
 from pipeline.inspect.plan.estimate import Estimate, finished_trainings
-from pipeline.inspect.plan.gpus import GPUS
 from pipeline.inspect.plan.shapes import shape_of
 from pipeline.inspect.plan.sheet import Sheet, sheet_of
+from pipeline.inspect.plan.work import GPUS
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.prepare import prepare as prepare_stage
 from pipeline.stages.train import train as train_stage

@@ -12,7 +12,6 @@ from pipeline.inspect.dvc.steps import Step
 from pipeline.store.places import Place
 
 KEY, ITEM = "${key}", "${item}"  # in place of the run or reference, and of the run whose weights that has
-OF = "${of}"  # in place of the experiment
 
 
 @dataclass(frozen=True)
@@ -24,15 +23,6 @@ class Block:
     experiment: str
     content: dict[str, Any]
     foreach: dict[str, str]
-
-
-@dataclass(eq=False)
-class Said:
-    """What a block says: `content`, over what `base` says. With a base or an anchor, it has OF for its experiment."""
-
-    content: dict[str, Any]
-    base: "Said | None" = None
-    anchor: str = ""
 
 
 def blocks_of(config: Config, steps: Iterable[Step]) -> list[Block]:
@@ -103,27 +93,3 @@ def _stands_for(template: str, step: Step) -> bool:
     filled = json.loads(template.replace(KEY, step.name).replace(ITEM, step.weights))
     one, other = ({**content, "deps": set(content.get("deps", ()))} for content in (filled, step.content))
     return bool(one == other)
-
-
-def sayings(blocks: Sequence[Block]) -> list[Said]:
-    """Return what each block says: all of it, or what differs from an earlier block of the same stage."""
-    said: list[Said] = []
-    whole: dict[str, list[Said]] = {}  # by stage
-    for block in blocks:
-        text = json.dumps(block.content, ensure_ascii=False)
-        content = json.loads(re.sub(rf'(?<=[/."]){block.experiment}(?![A-Za-z0-9])', OF, text))
-        bases = whole.setdefault(block.label, [])
-        differing = [
-            (base, {key: value for key, value in content.items() if base.content.get(key) != value})
-            for base in bases
-            if base.content.keys() <= content.keys()
-        ]
-        base, own = min(differing, key=lambda found: len(found[1]), default=(None, content))
-        if base is None or len(own) > len(content) - 2:
-            said.append(Said(content))
-            bases.append(said[-1])
-        else:
-            first = not any(other.anchor for other in bases)
-            base.anchor = base.anchor or (block.label if first else blocks[said.index(base)].name)
-            said.append(Said(own, base))
-    return [one if one.base or one.anchor else Said(block.content) for one, block in zip(said, blocks, strict=True)]

@@ -1,5 +1,6 @@
 """The text of `dvc.yaml`."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import yaml
 from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.errors import KinoflowError
-from pipeline.inspect.dvc.blocks import Block, blocks_of, names_of, sayings
+from pipeline.inspect.dvc.blocks import Block, blocks_of, names_of
 from pipeline.inspect.dvc.steps import steps_of
 from pipeline.inspect.dvc.workflow import workflow_jobs
 from pipeline.store.places import Place
@@ -25,6 +26,7 @@ HEADER = """\
 # `${{key}}` is a run or reference, `${{item}}` the run whose weights it has, `${{of}}` an experiment or a group of
 # fetched files. `&train` names what a stage says, and `<<: *train` takes it over.
 """
+OF = "${of}"  # in place of the experiment
 CALL = "--cores all --rerun-incomplete --rerun-triggers mtime params --allowed-rules"
 
 
@@ -66,9 +68,9 @@ def _text(config: Config, file: Path, blocks: Sequence[Block]) -> str:
 
 
 class _Shared(dict[str, Any]):
-    """A mapping that others may take over, by its anchor."""
+    """A mapping that others may take over, by its anchor; `name` is that of its block."""
 
-    anchor = ""
+    name = anchor = ""
 
 
 class _Line(dict[str, Any]):
@@ -109,31 +111,42 @@ _Dumper.add_representer(_Merge, lambda dumper, data: dumper.represent_scalar("ta
 
 
 def _mappings(blocks: Sequence[Block]) -> list[dict[str, Any]]:
-    """Return what blocks say as mappings for YAML."""
+    """Return what each block says: all of it, or what differs from an earlier block of the same stage."""
     found: list[dict[str, Any]] = []
-    shared: dict[str, _Shared] = {}
-    for block, said in zip(blocks, sayings(blocks), strict=True):
-        content = {key: _lines(value) for key, value in said.content.items()}
-        of = {"vars": _Row([{"of": block.experiment}])}
-        if said.base is not None:
-            over = {_Merge("<<"): shared[said.base.anchor], **of, **content}
-            content = over if content else _Line(over)
-        elif said.anchor:
-            content = shared[said.anchor] = _Shared(of | content)
-            shared[said.anchor].anchor = said.anchor
-        found.append(content)
-    return found
-
-
-def _lines(value: Any) -> Any:
-    """Return a list of files with what is said of a file on its line."""
-    kinds: dict[type, Any] = {dict: _Line, list: _Row}
-    if not isinstance(value, list):
-        return value
+    whole: dict[str, list[_Shared]] = {}  # by stage
+    for block in blocks:
+        text = json.dumps(block.content, ensure_ascii=False)
+        content = _lines(json.loads(re.sub(rf'(?<=[/."]){block.experiment}(?![A-Za-z0-9])', OF, text)))
+        of, bases = {"vars": _Row([{"of": block.experiment}])}, whole.setdefault(block.label, [])
+        differing = [
+            (base, {key: value for key, value in content.items() if base.get(key) != value})
+            for base in bases
+            if base.keys() - of.keys() <= content.keys()
+        ]
+        base, own = min(differing, key=lambda one: len(one[1]), default=(None, content))
+        if base is None or len(own) > len(content) - 2:
+            bases.append(_Shared(of | content))
+            bases[-1].name = block.name
+            found.append(bases[-1])
+        else:
+            first = not any(other.anchor for other in bases)
+            base.anchor = base.anchor or (block.label if first else base.name)
+            over = {_Merge("<<"): base, **of, **own}
+            found.append(over if own else _Line(over))
     return [
-        {path: kinds[type(said)](said) for path, said in entry.items()} if isinstance(entry, dict) else entry
-        for entry in value
+        _lines(block.content) if isinstance(said, _Shared) and not said.anchor else said
+        for block, said in zip(blocks, found, strict=True)
     ]
+
+
+def _lines(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what a stage says; what is said of a file is on its line."""
+    kinds: dict[type, Any] = {dict: _Line, list: _Row}
+
+    def line(entry: Any) -> Any:
+        return {path: kinds[type(said)](said) for path, said in entry.items()} if isinstance(entry, dict) else entry
+
+    return {key: list(map(line, value)) if isinstance(value, list) else value for key, value in content.items()}
 
 
 def _dumped(value: Any) -> str:

@@ -8,10 +8,9 @@ from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.inspect.benchmarks import benchmark_rows
 from pipeline.inspect.plan.disk import COPIES, MOMENTS
-from pipeline.inspect.plan.gpus import GPUS, Gpu
 from pipeline.inspect.plan.measure import STEPS, Measured
 from pipeline.inspect.plan.sheet import Sheet
-from pipeline.inspect.plan.work import Work
+from pipeline.inspect.plan.work import GPUS, Gpu, Work
 from pipeline.store.provenance import read_record, sidecar_of
 from pipeline.training.checkpoint import KEPT
 

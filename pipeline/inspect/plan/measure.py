@@ -25,7 +25,7 @@ from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer_training import describe, new_vqgan
 from pipeline.images.vqgan import TokenizerObjective
-from pipeline.inspect.plan.counting import BACKWARD
+from pipeline.inspect.plan.networks import BACKWARD
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.inspect.plan.sheet import ExperimentSheet, Sheet
 from pipeline.networks.objective import Objective, objective_of

@@ -1,27 +1,64 @@
-"""The computation of an experiment, job by job: how many sequences each network sees, and the FLOPs."""
+"""The computation of an experiment, job by job: how many sequences each network sees, the FLOPs, and GPU-hours."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.config import Experiment, Resources, Run, Training, TrainingResources
 from pipeline.config.contracts import JudgedMetricPlugin
 from pipeline.config.plugins import METRICS
+from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.flow.paths import example_path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.search import candidates_of
-from pipeline.inspect.plan.counting import BACKWARD, Count
-from pipeline.inspect.plan.gpus import Gpu, Precision
-from pipeline.inspect.plan.networks import Networks, label_of
+from pipeline.inspect.plan.networks import BACKWARD, Count, Networks
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.networks.saved import is_told_classes
 
+Precision = Literal["32-true", "bf16-mixed"]
 SAMPLING: Precision = "32-true"  # sampling and scoring use the precision of the saved weights
 LIKELIHOODS = ("perplexity", "likelihood_bound")  # metrics that run the network of each run itself
 CRYSTALS = ("crystal_coverage", "crystal_distributions", "crystal_stability", "crystal_validity")
 WITHOUT_NETWORK = ("known_distribution", *CRYSTALS)
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A kind of GPU: FLOP/s in float32 and, with tensor cores, in bfloat16 (None: it has none), and the source."""
+
+    name: str
+    float32: float
+    bfloat16: float | None
+    source: str
+
+    def peak(self, precision: Precision) -> float:
+        """Return the peak FLOP/s for a value of `training.precision`; without bfloat16, that of float32."""
+        return self.bfloat16 or self.float32 if precision == "bf16-mixed" else self.float32
+
+
+GPUS = {
+    gpu.name: gpu
+    for gpu in (
+        Gpu("V100", 15.7e12, None, "NVIDIA's data sheet of the Tesla V100, SXM2"),
+        Gpu("A100", 19.5e12, 312e12, "NVIDIA's data sheet of the A100, SXM4"),
+        Gpu("H100", 66.9e12, 989.4e12, "NVIDIA's white paper on the H100, SXM5"),
+    )
+}
+
+
+def gpu_named(name: str) -> Gpu:
+    """Return the kind of GPU of this name."""
+    if name not in GPUS:
+        raise KinoflowError(f"--gpu {name}: unknown kind of GPU; {did_you_mean(name, list(GPUS))}")
+    return GPUS[name]
+
+
+def check_utilisation(share: float) -> None:
+    """Raise unless the share of the peak that is reached lies in (0, 1]."""
+    if not 0 < share <= 1:
+        raise KinoflowError(f"--utilisation {share:g}: must lie above 0 and be at most 1, such as 0.35")
 
 
 @dataclass(frozen=True)
@@ -75,7 +112,7 @@ def work_of(name: str, experiment: Experiment, shape: Shape, networks: Networks)
             flops = _training_flops(training, count, shape.rows["validation"])
             yield Work(name, "train", run, network, flops, training.precision, key, training.resources)
         yield from _sampling_work(name, run, experiment, network, count)
-    for run, network, sequences in _scored(experiment, shape, networks.judge):
+    for run, network, sequences in _scored(experiment, shape, networks):
         yield scoring("score", run, network, sequences * networks.count(network).forward)
 
 
@@ -127,7 +164,7 @@ def _sampling_work(name: str, run: str, experiment: Experiment, network: str, co
         yield Work(name, "search", run, network, drawn * each, SAMPLING, key, sampling.resources)
 
 
-def _scored(experiment: Experiment, shape: Shape, judge: str | None) -> Iterator[tuple[str, str, int]]:
+def _scored(experiment: Experiment, shape: Shape, networks: Networks) -> Iterator[tuple[str, str, int]]:
     """Yield runs and references, the labels of the networks that score them, and how many sequences these see.
 
     Other metrics run no network, or one from elsewhere.
@@ -137,11 +174,11 @@ def _scored(experiment: Experiment, shape: Shape, judge: str | None) -> Iterator
         if metric in LIKELIHOODS:
             for name, run in experiment.runs.items():
                 if sequences := _evaluated(metric, run, options, shape):
-                    yield name, label_of(experiment, name), sequences
-        elif judge is not None and isinstance(METRICS.load(metric), JudgedMetricPlugin):
+                    yield name, networks.of_run[name][0], sequences
+        elif networks.judge is not None and isinstance(METRICS.load(metric), JudgedMetricPlugin):
             counts = {name: run.sampling.count for name, run in experiment.runs.items()}
             counts |= dict.fromkeys(experiment.references, experiment.sampling.count)
-            yield from ((name, judge, min(options.samples, count)) for name, count in counts.items())
+            yield from ((name, networks.judge, min(options.samples, count)) for name, count in counts.items())
 
 
 def _evaluated(metric: str, run: Run, options: Any, shape: Shape) -> int:
