@@ -28,7 +28,7 @@ class ExperimentSheet:
         """Return the sheet of an experiment."""
         shape = shape_of(job.experiment, job.block)
         networks = networks_of(job, shape)
-        work, disk = work_of(job.experiment, job.block, shape, networks), disk_of(job, shape, networks)
+        work, disk = work_of(job, shape, networks), disk_of(job, shape, networks)
         return cls(jobs_of(job), shape, networks, list(work), disk, uncounted(job.block, networks.judge))
 
 

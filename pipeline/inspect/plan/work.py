@@ -13,9 +13,10 @@ from pipeline.flow.paths import example_path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.search import candidates_of
-from pipeline.inspect.plan.networks import BACKWARD, Count, Networks
+from pipeline.inspect.plan.networks import BACKWARD, Count, Networks, TokenizerCount
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.networks.saved import is_told_classes
+from pipeline.stages.job import Job
 
 Precision = Literal["32-true", "bf16-mixed"]
 SAMPLING: Precision = "32-true"  # sampling and scoring use the precision of the saved weights
@@ -93,27 +94,27 @@ class Work:
         return self.longest * self.gpu_hours(gpu, utilisation) / max(1, self.gpus)
 
 
-def work_of(name: str, experiment: Experiment, shape: Shape, networks: Networks) -> Iterator[Work]:
+def work_of(job: Job, shape: Shape, networks: Networks) -> Iterator[Work]:
     """Yield the work of all jobs of an experiment that run a network of ours."""
-    key, resources = f"experiments.{name}.scoring_resources", experiment.scoring_resources
-    scoring = partial(Work, name, precision=SAMPLING, key=key, resources=resources)
-    yield from _tokenizer_work(name, experiment, shape, networks)
+    key, resources = f"experiments.{job.experiment}.scoring_resources", job.block.scoring_resources
+    scoring = partial(Work, job.experiment, precision=SAMPLING, key=key, resources=resources)
     if networks.tokenizer is not None:
-        for run, chosen in experiment.runs.items():
+        yield from _tokenizer_work(job, shape, networks.tokenizer)
+        for run, chosen in job.block.runs.items():
             yield scoring("pictures", run, "tokenizer", float(chosen.sampling.count) * networks.tokenizer.decode)
     if networks.classifier is not None:
         count, training = networks.classifier
         flops = _training_flops(training, count, shape.images.rows["validation"] if shape.images else None)
         yield scoring("train_classifier", "", "classifier", flops, precision=training.precision)
-    for run, chosen in experiment.runs.items():
-        network, count = networks.of_run[run]
-        if not chosen.weights:
-            training, key = chosen.training, _key(name, run, experiment, "training")
+    for one in job.runs():
+        network, count = networks.of_run[one.name]
+        if not one.run.weights:
+            training, key = one.run.training, _key(one, "training")
             flops = _training_flops(training, count, shape.rows["validation"])
-            yield Work(name, "train", run, network, flops, training.precision, key, training.resources)
-        yield from _sampling_work(name, run, experiment, network, count)
-    for run, network, sequences in _scored(experiment, shape, networks):
-        yield scoring("score", run, network, sequences * networks.count(network).forward)
+            yield Work(job.experiment, "train", one.name, network, flops, training.precision, key, training.resources)
+        yield from _sampling_work(one, network, count)
+    for name, network, sequences in _scored(job.block, shape, networks):
+        yield scoring("score", name, network, sequences * networks.count(network).forward)
 
 
 def uncounted(experiment: Experiment, judge: str | None) -> list[str]:
@@ -132,36 +133,33 @@ def _validation_flops(training: Training, count: Count, validation: int | None) 
     return float(-(-training.steps // training.validate_every)) * (validation or 0) * count.forward
 
 
-def _tokenizer_work(name: str, experiment: Experiment, shape: Shape, networks: Networks) -> Iterator[Work]:
-    if experiment.tokenizer is None or networks.tokenizer is None or shape.images is None:
-        return
-    training, loss, counted = experiment.tokenizer.training, experiment.tokenizer.loss, networks.tokenizer
+def _tokenizer_work(job: Job, shape: Shape, counted: TokenizerCount) -> Iterator[Work]:
+    training, loss = job.tokenizer.training, job.tokenizer.loss
     quiet = min(training.steps, loss.adversarial_from) if loss.adversarial else training.steps
     flops = float(training.batch) * (quiet * counted.quiet_step + (training.steps - quiet) * counted.step)
-    flops += _validation_flops(training, counted.vqvae, shape.images.rows["validation"])
-    key, asked = f"experiments.{name}.tokenizer.training.resources", training.resources
-    yield Work(name, "train_tokenizer", "", "tokenizer", flops, training.precision, key, asked)
+    flops += _validation_flops(training, counted.vqvae, shape.images.rows["validation"] if shape.images else None)
+    key, asked = f"experiments.{job.experiment}.tokenizer.training.resources", training.resources
+    yield Work(job.experiment, "train_tokenizer", "", "tokenizer", flops, training.precision, key, asked)
     one = asked.model_copy(update={"gpus": min(1, asked.gpus), "nodes": 1})
-    seen = sum(rows for rows in shape.rows.values() if rows is not None)
-    yield Work(name, "encode", "", "tokenizer", float(seen) * counted.encode, SAMPLING, key, one)
+    seen = float(sum(filter(None, shape.rows.values())))
+    yield Work(job.experiment, "encode", "", "tokenizer", seen * counted.encode, SAMPLING, key, one)
 
 
-def _sampling_work(name: str, run: str, experiment: Experiment, network: str, count: Count) -> Iterator[Work]:
+def _sampling_work(job: Job, network: str, count: Count) -> Iterator[Work]:
     """Yield the work of drawing samples, and of a search for how to draw them.
 
     An autoregressive network caches what it has seen: all its tokens together cost as much as one pass over them.
     Guidance runs the network with the class and without.
     """
-    chosen = experiment.runs[run]
-    sampling, key = chosen.sampling, _key(name, run, experiment, "sampling")
-    guided = is_told_classes(chosen.model) and sampling.guidance not in (0, 1)
-    each = (1 if chosen.path is None else sampling.steps) * (2 if guided else 1) * count.forward
+    sampling, search = job.run.sampling, job.block.search
+    work = partial(Work, job.experiment, precision=SAMPLING, key=_key(job, "sampling"), resources=sampling.resources)
+    guided = is_told_classes(job.run.model) and sampling.guidance not in (0, 1)
+    each = (1 if job.run.path is None else sampling.steps) * (2 if guided else 1) * count.forward
     blocks = -(-sampling.count // sampling.block)
     longest = min(1.0, -(-blocks // sampling.shards) * sampling.block / sampling.count)
-    yield Work(name, "sample", run, network, sampling.count * each, SAMPLING, key, sampling.resources, longest)
-    if sampling.searched and experiment.search is not None:
-        drawn = len(candidates_of(experiment, run)) * experiment.search.count
-        yield Work(name, "search", run, network, drawn * each, SAMPLING, key, sampling.resources)
+    yield work("sample", job.name, network, sampling.count * each, longest=longest)
+    if sampling.searched and search is not None:
+        yield work("search", job.name, network, len(candidates_of(job.block, job.name)) * search.count * each)
 
 
 def _scored(experiment: Experiment, shape: Shape, networks: Networks) -> Iterator[tuple[str, str, int]]:
@@ -195,9 +193,8 @@ def _evaluated(metric: str, run: Run, options: Any, shape: Shape) -> int:
     return int(sequences * options.points) if mixture else 0
 
 
-def _key(name: str, run: str, experiment: Experiment, part: str) -> str:
+def _key(job: Job, part: str) -> str:
     """Return the configuration's key for the resources of a run's jobs: that of the experiment, or of a run."""
-    chosen = experiment.runs[run]
-    shared = getattr(experiment, part).resources == getattr(chosen, part).resources
-    own = f"experiments.{name}.runs.{chosen.weights or run}.{part}.resources"
-    return f"experiments.{name}.{part}.resources" if shared else own
+    shared = getattr(job.block, part).resources == getattr(job.run, part).resources
+    own = "" if shared else f"runs.{job.run.weights or job.name}."
+    return f"experiments.{job.experiment}.{own}{part}.resources"
