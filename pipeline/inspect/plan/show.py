@@ -153,7 +153,7 @@ def _size(number: int | None) -> str:
 
 
 def record_of(estimate: Estimate) -> dict[str, Any]:
-    """Return the whole sheet."""
+    """Return the whole sheet for JSON."""
     sheet = estimate.sheet
     limits = [
         {**_named(limit.work), "hours": limit.hours, "limit": limit.allowed, "key": f"{limit.work.key}.minutes"}
