@@ -6,20 +6,16 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from pipeline.fetch.copies import difference, sha256_of
 from pipeline.fetch.fetching import cached_fault
-from pipeline.fetch.mirror import MIRROR_VARIABLE
-from pipeline.fetch.resource import Resource
-from pipeline.fetch.verified import difference, sha256_of
+from pipeline.fetch.resource import MIRROR_VARIABLE, Resource
 
 NETWORK = "network"
 
 
 @dataclass(frozen=True)
 class Available:
-    """The source of a resource: `cache`, a kind in data.order that is on this machine, `network`, or None.
-
-    If it is None, the reasons say why.
-    """
+    """Where a resource is: `cache`, a kind in data.order that is on this machine, `network`; None for the reasons."""
 
     source: str | None
     reasons: tuple[str, ...] = ()
@@ -34,16 +30,13 @@ def available(resource: Resource, cache: Path, order: Sequence[str], mirror: Pat
         return Available(None, (f"{resource.path(cache)}: {fault}; remove it, and it is fetched again",))
     reasons: list[str] = []
     for kind in order:
-        found = _look(resource, kind, mirror, reasons)
-        if found is not None:
+        if found := _look(resource, kind, mirror, reasons):
             return Available(found)
-    missing = [kind for kind in ("package", "address") if kind not in order and getattr(resource, _FIELDS[kind])]
-    reasons += [f"add {kind!r} to data.order to have it from there" for kind in missing]
+    for kind, places in {"package": resource.packages, "address": resource.addresses}.items():
+        if places and kind not in order:
+            reasons.append(f"add {kind!r} to data.order to have it from there")
     reasons.append(f"or put the file with SHA-256 {resource.checksum} at {resource.path(cache)}")
     return Available(None, tuple(reasons))
-
-
-_FIELDS = {"package": "packages", "address": "addresses"}
 
 
 def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]) -> str | None:

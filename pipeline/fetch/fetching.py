@@ -8,16 +8,18 @@ from pathlib import Path
 from pipeline.errors import did_you_mean
 from pipeline.fetch.address import obtain_address
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.fetch.embedded import obtain_embedded
-from pipeline.fetch.errors import FetchError, SourceError
-from pipeline.fetch.mirror import mirror_directory, obtain_mirror
+from pipeline.fetch.copies import (
+    Request,
+    SourceError,
+    difference,
+    mirror_directory,
+    obtain_embedded,
+    obtain_mirror,
+    sha256_of,
+)
 from pipeline.fetch.package import obtain_package
-from pipeline.fetch.request import Request
-from pipeline.fetch.resource import Resource
-from pipeline.fetch.verified import difference, remove_leftovers, sha256_of
+from pipeline.fetch.resource import FetchError, Resource
 from pipeline.store.locks import exclusive
-
-__all__ = ["SOURCES", "FetchError", "fetch", "fetch_by_name", "find", "list_resources"]
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +44,12 @@ def fetch(
     Without ``mirror``, the environment variable KINOFLOW_MIRROR names the mirror. Several processes may fetch the same
     resource at once: one does the work.
     """
-    _check_order(order)
+    allowed = ", ".join(SOURCES)
+    if isinstance(order, str) or not order:
+        raise FetchError(f"data.order is {order!r}: give a list of one or more of {allowed}")
+    for kind in order:
+        if kind not in SOURCES:
+            raise FetchError(f"data.order: unknown kind of source {kind!r}; allowed are {allowed}")
     target, checksum = resource.path(cache), resource.checksum
     # Check before locking, so that a cache that already has the file may be read-only.
     if cached_fault(target, checksum) == "":
@@ -53,8 +60,9 @@ def fetch(
             fault = cached_fault(target, checksum)
             if fault == "":
                 return target
-            if locked:
-                remove_leftovers(target)
+            if locked:  # temporary files here are those of killed processes
+                for temporary in target.parent.glob(f".{target.name}.*-*.tmp"):
+                    temporary.unlink(missing_ok=True)
             if fault is not None:
                 logger.warning("%s is corrupted (%s); fetching it again", target, fault)
             _obtain_first(resource, target, order, Request(Path(cache), mirror_directory(mirror), progress), fault)
@@ -103,31 +111,17 @@ def list_resources(cache: Path | None = None) -> list[dict[str, str]]:
     """Return one row per file of the catalogue: name, size, sources, whether it is in the cache, origin and licence."""
     rows = []
     for key, resource in CATALOGUE.items():
-        known = {
-            "embedded": resource.embedded,
-            "package": resource.packages,
-            "address": resource.addresses,
-            "mirror": resource.mirror_paths,
-        }
+        known = (resource.embedded, resource.packages, resource.addresses, resource.mirror_paths)
         row = {
             "name": key,
             "size": "" if resource.size is None else f"{resource.size / 1e6:.2f} MB",
-            "sources": ", ".join(kind for kind in SOURCES if known[kind]),
+            "sources": ", ".join(kind for kind, places in zip(SOURCES, known, strict=True) if places),
             "origin": resource.origin,
         }
         if cache is not None:
             row["cached"] = "yes" if resource.path(cache).is_file() else "no"
         rows.append(row)
     return rows
-
-
-def _check_order(order: Sequence[str]) -> None:
-    allowed = ", ".join(SOURCES)
-    if isinstance(order, str) or not order:
-        raise FetchError(f"data.order is {order!r}: give a list of one or more of {allowed}")
-    for kind in order:
-        if kind not in _OBTAIN:
-            raise FetchError(f"data.order: unknown kind of source {kind!r}; allowed are {allowed}")
 
 
 def cached_fault(target: Path, checksum: str) -> str | None:
@@ -141,6 +135,7 @@ def cached_fault(target: Path, checksum: str) -> str | None:
 
 
 def _obtain_first(resource: Resource, target: Path, order: Sequence[str], request: Request, fault: str | None) -> None:
+    """Try the kinds of source; if all fail, say of each kind, tried or not, why it failed and what to do."""
     failures: dict[str, SourceError] = {}
     for kind in order:
         try:
@@ -150,13 +145,6 @@ def _obtain_first(resource: Resource, target: Path, order: Sequence[str], reques
         else:
             logger.info("%s: fetched from the source %r", resource.key, kind)
             return
-    raise FetchError(_report(resource, target, order, failures, fault))
-
-
-def _report(
-    resource: Resource, target: Path, order: Sequence[str], failures: dict[str, SourceError], fault: str | None
-) -> str:
-    """Return what was tried, why it failed and what to do, for all kinds of source, tried or not."""
     lines = [f"could not fetch {resource.key} (data.order: {', '.join(order)})"]
     if fault is not None:
         lines.append(f"  cache: {target} is corrupted and could not be replaced: {fault}")
@@ -165,4 +153,4 @@ def _report(
         lines += [f"  {kind}: {reason}" for reason in failure.reasons]
         lines.append(f"    -> {failure.advice}")
     lines.append(f"  by hand: put the file with SHA-256 {resource.checksum} at {target}")
-    return "\n".join(lines)
+    raise FetchError("\n".join(lines))

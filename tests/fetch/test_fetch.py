@@ -10,9 +10,9 @@ import pytest
 
 from pipeline.errors import KinoflowError
 from pipeline.fetch import fetching as fetch_module
-from pipeline.fetch.fetching import SOURCES, FetchError, fetch, fetch_by_name, find, list_resources
-from pipeline.fetch.resource import Embedded, Package, Resource
-from pipeline.fetch.verified import write_verified
+from pipeline.fetch.copies import write_verified
+from pipeline.fetch.fetching import SOURCES, fetch, fetch_by_name, find, list_resources
+from pipeline.fetch.resource import Embedded, FetchError, Package, Resource
 
 Make = Callable[..., Resource]
 CONTENT = b"what was asked for" * 100

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from pipeline.fetch import package as package_module
-from pipeline.fetch.fetching import FetchError, fetch
-from pipeline.fetch.package import PackageError, open_member
-from pipeline.fetch.resource import Package, Resource
+from pipeline.fetch.fetching import fetch
+from pipeline.fetch.package import open_member
+from pipeline.fetch.resource import FetchError, Package, Resource
 
 Make = Callable[..., Resource]
 CONTENT = b"weights" * 1000
@@ -209,7 +209,7 @@ def test_link_in_a_tar_is_not_followed(tmp_path: Path) -> None:
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
         bundle.addfile(entry)
     with (
-        pytest.raises(PackageError, match=r"has no regular file package/weights\.bin"),
+        pytest.raises(FetchError, match=r"has no regular file package/weights\.bin"),
         open_member(archive, "package/weights.bin"),
     ):
         pass
