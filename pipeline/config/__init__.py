@@ -4,18 +4,16 @@ from pipeline.config.base import REFERENCES, Limits, Name, Resources, Strict, Tr
 from pipeline.config.choices import (
     Choice,
     DataChoice,
-    FigureChoice,
     LossChoice,
     ModelChoice,
     NameAlone,
     NestedChoice,
     PathChoice,
-    StepChoice,
     VelocityChoice,
 )
 from pipeline.config.experiments import Config, Experiment, Fetching
 from pipeline.config.modalities import Crystals, Relaxation, Tokenizer, TokenizerLoss, TokenizerNetwork
-from pipeline.config.runs import Corrector, Run, Sampling, Search, Sweep, Training
+from pipeline.config.runs import Corrector, Run, Sampling, Training
 
 __all__ = [
     "REFERENCES",
@@ -26,7 +24,6 @@ __all__ = [
     "DataChoice",
     "Experiment",
     "Fetching",
-    "FigureChoice",
     "Limits",
     "LossChoice",
     "ModelChoice",
@@ -38,10 +35,7 @@ __all__ = [
     "Resources",
     "Run",
     "Sampling",
-    "Search",
-    "StepChoice",
     "Strict",
-    "Sweep",
     "Tokenizer",
     "TokenizerLoss",
     "TokenizerNetwork",

@@ -9,9 +9,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from pipeline.config.base import REFERENCES, ExperimentName, Limits, Name, Resources, RunName, Strict
-from pipeline.config.choices import DataChoice, FigureChoice, ModelChoice, NameAlone, are_checked
-from pipeline.config.folders import Folder, check_folders
+from pipeline.config.base import (
+    REFERENCES,
+    ExperimentName,
+    Folder,
+    Limits,
+    Name,
+    Resources,
+    RunName,
+    Strict,
+    check_folders,
+)
+from pipeline.config.choices import DataChoice, FigureChoice, ModelChoice, NameAlone, are_checked, problems_of_metrics
 from pipeline.config.modalities import Crystals, Tokenizer
 from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
@@ -62,8 +71,6 @@ class Experiment(Strict):
     @classmethod
     def _known_metrics(cls, scoring: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
         if are_checked(info):
-            from pipeline.config.sources import problems_of_metrics
-
             refuse(problems_of_metrics(scoring))
         return scoring
 

@@ -9,11 +9,11 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
-from pipeline.config.choices import Choice
-from pipeline.config.contract import PACKAGE, C, view
 from pipeline.config.contracts import (
+    PACKAGE,
+    C,
     CorpusPlugin,
     DataSetPlugin,
     FeaturesPlugin,
@@ -22,9 +22,13 @@ from pipeline.config.contracts import (
     JudgePlugin,
     MetricPlugin,
     NetworkPlugin,
+    view,
 )
 from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError, did_you_mean
+
+if TYPE_CHECKING:  # choices know the plugins
+    from pipeline.config.choices import Choice
 
 _DECLARES_OPTIONS = re.compile(r"^class Options\b", re.MULTILINE)
 
@@ -77,12 +81,10 @@ class Plugins(Generic[C]):
 
     def module(self, name: str) -> str:
         """Return the dotted name of a plugin's module."""
-        if (found := self._module(name)) is None:
+        found = self._modules(name) if name.isidentifier() else {}
+        if name not in found:
             raise ChoiceError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
-        return found
-
-    def __contains__(self, name: str) -> bool:
-        return self._module(name) is not None
+        return found[name]
 
     def load(self, name: str) -> C:
         """Return a plugin."""
@@ -92,16 +94,13 @@ class Plugins(Generic[C]):
         """Return the options of a plugin with `values`."""
         return self.load(name).Options.model_validate_json(json.dumps(values))  # JSON: a list is a tuple
 
-    def chosen(self, choice: Choice) -> Chosen[C]:
+    def chosen(self, choice: "Choice") -> Chosen[C]:
         """Return the plugin that was chosen, with its options."""
         plugin = self.load(choice.name)
         options, problems = problems_of(plugin.Options, choice.options, (choice.name,))
         if problems:
             raise ChoiceError("; ".join(map(str, problems)))
         return Chosen(choice.name, plugin, options, self.module(choice.name))
-
-    def _module(self, name: str) -> str | None:
-        return self._modules(name).get(name) if name.isidentifier() else None
 
     def _modules(self, pattern: str = "*") -> dict[str, str]:
         return {

@@ -87,12 +87,6 @@ def refuse(problems: Sequence[Problem]) -> None:
         raise ValidationError.from_exception_data("configuration", lines)
 
 
-def refused_in(error: ValidationError) -> list[Problem]:
-    """Return the problems that validators found, as they were before pydantic added where they are."""
-    found = [details for details in error.errors(include_url=False) if details["type"] == "found"]
-    return [Problem(tuple(map(str, one["loc"])), one["input"], one["ctx"]["message"]) for one in found]
-
-
 def without_repetitions(problems: Sequence[Problem], added: Set[tuple[str, ...]] = frozenset()) -> list[Problem]:
     """Return each problem once: leave out what runs repeat of their experiment, and `added` runs of any other run."""
     known = set(map(str, problems))

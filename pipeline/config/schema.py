@@ -5,10 +5,9 @@ from typing import Any
 
 import yaml
 
-from pipeline.config.choices import Choice, DataChoice, ModelChoice, NestedChoice, PathChoice
+from pipeline.config.choices import Choice, DataChoice, ModelChoice, NestedChoice, PathChoice, Source, options_model
 from pipeline.config.experiments import Config
 from pipeline.config.plugins import METRICS
-from pipeline.config.sources import Source, options_model
 
 HEADER = "# Made by `make schema` from pipeline/config/experiments.py and the implementations; do not edit.\n"
 
