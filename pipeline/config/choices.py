@@ -7,19 +7,10 @@ seconds. A choice within the options of a plugin is always checked: the plugin i
 
 import inspect
 import pkgutil
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, get_args
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    create_model,
-    model_validator,
-)
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, WrapValidator, create_model, model_validator
 
 from pipeline.config.base import Strict
 from pipeline.config.plugins import METRICS, Plugins
@@ -42,7 +33,7 @@ def are_checked(info: ValidationInfo) -> bool:
 class Choice(BaseModel):
     """A named implementation and its options; `SOURCE` says where the implementations are."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+    model_config = {"frozen": True, "extra": "allow", "strict": True}
     SOURCE: ClassVar[str] = ""
 
     name: str = Field(description="which implementation")
@@ -55,8 +46,7 @@ class Choice(BaseModel):
     @classmethod
     def source(cls) -> Source:
         """Return what can be chosen."""
-        source: Source = pkgutil.resolve_name(cls.SOURCE)
-        return source
+        return pkgutil.resolve_name(cls.SOURCE)
 
     @model_validator(mode="after")
     def _exists(self, info: ValidationInfo) -> Self:
@@ -121,7 +111,7 @@ class StepChoice(Choice):
     SOURCE = "pipeline.flow.steps.STEPS"
 
 
-def _named(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+def _named(value: Any, handler: Callable[[Any], Any]) -> Any:
     """Read a name alone as a choice without options; an unknown name is then reported at the key itself."""
     if not isinstance(value, str):
         return handler(value)
@@ -154,8 +144,7 @@ def problems_of_metrics(scoring: dict[str, dict[str, Any]]) -> list[Problem]:
 def options_model(source: Source, name: str) -> type[BaseModel]:
     """Return the model of the options that the implementation `name` takes from a configuration."""
     if isinstance(source, Plugins):
-        options: type[BaseModel] = source.load(name).Options
-        return options
+        return source.load(name).Options
     fields: dict[str, Any] = {
         key: (parameter.annotation, ... if parameter.default is inspect.Parameter.empty else parameter.default)
         for key, parameter in source.options(name).items()

@@ -26,7 +26,7 @@ METRIC = "frechet_distance"  # for images only; a search minimises it
 _LARGE = 2048  # tokens; a trial with a larger vocabulary would take too long
 
 
-def problems_of_combinations(experiment: Experiment, at: Key, complete: bool = True) -> Iterator[Problem]:
+def problems_of_combinations(experiment: Experiment, at: Key, complete: bool) -> Iterator[Problem]:
     """Yield what does not fit together in an experiment; if it is not `complete`, its invalid runs were left out."""
     yield from _blocks(experiment, at)
     yield from _metrics(experiment, at, complete)

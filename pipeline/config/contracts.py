@@ -56,11 +56,14 @@ class Contract:
 
     def __init__(self, module: ModuleType) -> None:
         self._file = Path(module.__file__ or module.__name__)
-        for name, annotation in _names(type(self)).items():
+        names: dict[str, Any] = {}
+        for base in reversed(type(self).__mro__[:-1]):
+            names |= dict.fromkeys(vars(base)) | vars(base).get("__annotations__", {})
+        for name in [name for name in names if not name.startswith("_")]:
             if hasattr(module, name):
                 setattr(self, name, getattr(module, name))
             elif not hasattr(type(self), name):
-                raise self._lacks(name, annotation.__metadata__[0])
+                raise self._lacks(name, names[name].__metadata__[0])
 
     def _lacks(self, name: str, wanted: str) -> KinoflowError:
         file = self._file.relative_to(PACKAGE.parent) if self._file.is_relative_to(PACKAGE.parent) else self._file
@@ -71,14 +74,6 @@ def view(module: ModuleType, contract: type[C]) -> C:
     """Return a module as the contract sees it, or the subclass of the contract whose mark the module has."""
     marked = next((one for one in contract.__subclasses__() if vars(module).get(one._mark)), None)
     return view(module, marked) if marked else contract(module)
-
-
-def _names(contract: type[Contract]) -> dict[str, Any]:
-    """Return the public names of a contract, with their annotations."""
-    names: dict[str, Any] = {}
-    for base in reversed(contract.__mro__[:-1]):
-        names |= dict.fromkeys(vars(base)) | vars(base).get("__annotations__", {})
-    return {name: annotation for name, annotation in names.items() if not name.startswith("_")}
 
 
 class DataSetPlugin(Contract):
@@ -164,8 +159,7 @@ class ImageSetPlugin(Contract):
 
     def augmentation(self, options: Any) -> Literal["none", "flip", "ten_crop"]:
         """Return which views of a training image are seen."""
-        views: Literal["none", "flip", "ten_crop"] = dict(options).get("augmentation", "none")
-        return views
+        return dict(options).get("augmentation", "none")
 
     def margin(self, options: Any) -> float:
         """Return how many times larger images are stored than networks see them."""
@@ -208,8 +202,7 @@ class JudgePlugin(Contract):
 
     def run_of(self, options: Any) -> str | None:
         """Return the run of the experiment whose network judges; None: the judge is not a run."""
-        run: str | None = dict(options).get("run")
-        return run
+        return dict(options).get("run")
 
 
 class FeaturesPlugin(Contract):

@@ -47,26 +47,21 @@ def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choi
     config, problems = problems_of(Config, expanded, context=CHECKED if choices else None)
     problems += problems_of_weights(expanded)
     if choices:
-        problems += _problems_of_combinations(config, expanded)
+        from pipeline.config.combinations import problems_of_combinations  # it needs torch
+
+        for name, experiment, complete in _valid_experiments(config, expanded):
+            problems += problems_of_combinations(experiment, ("experiments", name), complete)
     problems = without_repetitions(problems, added_runs(raw, expanded))
     if config is None or problems:
         raise ConfigError(str(path), problems)
     return config
 
 
-def _problems_of_combinations(config: Config | None, expanded: dict[str, Any]) -> Iterator[Problem]:
-    from pipeline.config.combinations import problems_of_combinations
-
-    if config is not None:
-        for name, experiment in config.experiments.items():
-            yield from problems_of_combinations(experiment, ("experiments", name))
-    else:
-        for name, experiment, complete in _valid_experiments(expanded):
-            yield from problems_of_combinations(experiment, ("experiments", name), complete)
-
-
-def _valid_experiments(expanded: dict[str, Any]) -> Iterator[tuple[str, Experiment, bool]]:
+def _valid_experiments(config: Config | None, expanded: dict[str, Any]) -> Iterator[tuple[str, Experiment, bool]]:
     """Yield the experiments that are valid once invalid runs are left out, and whether all runs are valid."""
+    if config is not None:
+        yield from ((name, experiment, True) for name, experiment in config.experiments.items())
+        return
     experiments = expanded.get("experiments")
     for name, block in experiments.items() if isinstance(experiments, dict) else ():
         runs = block.get("runs") if isinstance(block, dict) else None

