@@ -22,32 +22,3 @@ from pipeline.config.experiments import (
     TokenizerNetwork,
 )
 from pipeline.config.runs import Corrector, Run, Sampling, Training
-
-__all__ = [
-    "REFERENCES",
-    "Choice",
-    "Config",
-    "Corrector",
-    "Crystals",
-    "DataChoice",
-    "Experiment",
-    "Fetching",
-    "Limits",
-    "LossChoice",
-    "ModelChoice",
-    "Name",
-    "NameAlone",
-    "NestedChoice",
-    "PathChoice",
-    "Relaxation",
-    "Resources",
-    "Run",
-    "Sampling",
-    "Strict",
-    "Tokenizer",
-    "TokenizerLoss",
-    "TokenizerNetwork",
-    "Training",
-    "TrainingResources",
-    "VelocityChoice",
-]

@@ -32,7 +32,6 @@ def _sha256(digits: str) -> str:
 
 Checksum = Annotated[str, AfterValidator(_sha256), Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})]
 ExperimentName = Annotated[Name, AfterValidator(_not_a_further_file)]
-Source = Literal["embedded", "package", "address", "mirror"]
 
 
 class Relaxation(Strict):
@@ -174,7 +173,7 @@ class Fetching(Strict):
     """Where downloaded data come from and go to."""
 
     cache: Folder = Field("data/cache", description="directory of verified files")
-    order: tuple[Source, ...] = Field(
+    order: tuple[Literal["embedded", "package", "address", "mirror"], ...] = Field(
         ("embedded", "package", "address", "mirror"), min_length=1, description="kinds of sources, tried in this order"
     )
     mirror: Folder | None = Field(None, description="directory that holds copies; null: $KINOFLOW_MIRROR")

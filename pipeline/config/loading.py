@@ -1,9 +1,7 @@
 """Configuration files: reads YAML, applies values from the command line, adds all runs, and checks everything.
 
-Jobs read a file with all runs and values, which holds its own checksum. It was checked before it was written. If the
-checksum is right, it is not checked again. An edited file is treated like any other configuration.
-
-In the YAML, there are plain values only and no duplicate keys, and 1e-3 is a number.
+Jobs read a file with all runs and values, which was checked before it was written and holds its own checksum. If that
+is right, it is not checked again. In all files, there are plain values only, no duplicate keys, and 1e-3 is a number.
 """
 
 import hashlib

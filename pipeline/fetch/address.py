@@ -71,8 +71,7 @@ def _download(address: str, resource: Resource, target: Path, progress: bool) ->
 
 
 def _transfer_with_retries(address: str, part: Path, resource: Resource, progress: bool) -> None:
-    furthest = _size(part)
-    failures = 0
+    furthest, failures = _size(part), 0
     while True:
         try:
             _transfer(address, part, resource, progress)
@@ -95,14 +94,12 @@ def _transfer(address: str, part: Path, resource: Resource, progress: bool) -> N
     headers = {"User-Agent": "kinoflow"} | ({"Range": f"bytes={offset}-"} if offset else {})
     try:
         response = urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=TIMEOUT)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 416 and offset > 0:
-            part.unlink()
-            _transfer(address, part, resource, progress)
-            return
-        raise _explain(error, address) from error
     except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+            if error.code == 416 and offset > 0:
+                part.unlink()
+                return _transfer(address, part, resource, progress)
         raise _explain(error, address) from error
     with response:
         start, total = _extent(response)

@@ -13,9 +13,8 @@ _MATCALC_ARCHIVE = "4f9593d7d4964dc0a9afcf66fd0a32a103402f9c2a4b209bd5d236a51922
 def _group(name: str, origin: str, files: str, *sources: Embedded | Package | str) -> Iterator[Resource]:
     """Yield the files of a group; its sources are dependencies, packages, addresses, and paths in a mirror.
 
-    In the sources, `{file}` stands for the name of each file. A line of `files` has a file's name, size and SHA-256 and,
-    if a package calls it otherwise, its name there. A dash: the project has never seen the file; the user has to give
-    its checksum.
+    In the sources, `{file}` stands for the name of each file. A line of `files` has its name, size and SHA-256 and, if
+    a package calls it otherwise, its name there. Dashes: the project has never seen it; users have to give a checksum.
     """
     for line in files.strip().splitlines():
         file, size, sha256, *renamed = line.split()

@@ -81,7 +81,6 @@ def fetch_by_name(
     cache: Path,
     order: Sequence[str] = SOURCES,
     mirror: Path | None = None,
-    progress: bool = True,
     checksums: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Fetch the resources that ``find`` gives for a name, and return their paths.
@@ -93,26 +92,23 @@ def fetch_by_name(
         if key not in CATALOGUE:
             wanted = [name for name, resource in CATALOGUE.items() if resource.sha256 is None]
             raise FetchError(f"data.checksums: no file {key!r} is in the catalogue; {did_you_mean(key, wanted)}")
-    return [
-        fetch(resource.with_checksum(given.get(resource.key)), cache, order, mirror, progress)
-        for resource in find(name)
-    ]
+    return [fetch(resource.with_checksum(given.get(resource.key)), cache, order, mirror) for resource in find(name)]
 
 
-def list_resources(cache: Path | None = None) -> list[dict[str, str]]:
+def list_resources(cache: Path) -> list[dict[str, str]]:
     """Return one row per file of the catalogue: name, size, sources, whether it is in the cache, origin and licence."""
     rows = []
     for key, resource in CATALOGUE.items():
         known = (resource.embedded, resource.packages, resource.addresses, resource.mirror_paths)
-        row = {
-            "name": key,
-            "size": "" if resource.size is None else f"{resource.size / 1e6:.2f} MB",
-            "sources": ", ".join(kind for kind, places in zip(SOURCES, known, strict=True) if places),
-            "origin": resource.origin,
-        }
-        if cache is not None:
-            row["cached"] = "yes" if resource.path(cache).is_file() else "no"
-        rows.append(row)
+        rows.append(
+            {
+                "name": key,
+                "size": "" if resource.size is None else f"{resource.size / 1e6:.2f} MB",
+                "sources": ", ".join(kind for kind, places in zip(SOURCES, known, strict=True) if places),
+                "origin": resource.origin,
+                "cached": "yes" if resource.path(cache).is_file() else "no",
+            }
+        )
     return rows
 
 

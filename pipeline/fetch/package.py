@@ -107,11 +107,9 @@ def _command(package: Package, workplace: Path) -> list[str]:
     if package.kind == "npm":
         return ["npm", "pack", f"{package.name}@{package.version}", "--ignore-scripts", "--loglevel=error"]
     # Hashes in a requirements file make pip verify the archive before it runs any code of a source distribution.
-    pin = f"{package.name}=={package.version}"
-    if package.archive_sha256 is not None:
-        pin += f" --hash=sha256:{package.archive_sha256}"
+    known = f" --hash=sha256:{package.archive_sha256}" if package.archive_sha256 else ""
     requirements = workplace / ".requirements.txt"
-    requirements.write_text(pin + "\n")
+    requirements.write_text(f"{package.name}=={package.version}{known}\n")
     form = ["--no-binary", package.name] if package.kind == "sdist" else ["--only-binary", ":all:"]
     python = ["--ignore-requires-python"] if package.ignore_requires_python else []
     quiet = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
