@@ -122,8 +122,9 @@ class _Trials:
 
     def problems(self, run: Run) -> list[Problem]:
         """Return what is wrong with a run; keys are relative to the run."""
-        parts = {"path": True, "loss": True, "model": True, "sampling": {"velocity", "step"}}
-        tried = run.model_dump_json(include=parts)
+        tried = run.model_dump_json(
+            include={"path": True, "loss": True, "model": True, "sampling": {"velocity", "step"}}
+        )
         if tried not in self._made:
             self._made[tried] = list(self._try(run))
         return self._made[tried]

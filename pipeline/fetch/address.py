@@ -99,7 +99,8 @@ def _transfer(address: str, part: Path, resource: Resource, progress: bool) -> N
             error.close()
             if error.code == 416 and offset > 0:
                 part.unlink()
-                return _transfer(address, part, resource, progress)
+                _transfer(address, part, resource, progress)
+                return
         raise _explain(error, address) from error
     with response:
         start, total = _extent(response)
@@ -109,8 +110,8 @@ def _transfer(address: str, part: Path, resource: Resource, progress: bool) -> N
             logger.info("%s: the server cannot resume; starting anew", resource.key)
             offset = 0
         total = resource.size if total is None else total
-        shown = {"unit": "B", "unit_scale": True, "desc": resource.key, "disable": not progress}
-        with part.open("ab" if offset else "wb") as output, tqdm(total=total, initial=offset, **shown) as progress_bar:
+        bar = tqdm(total=total, initial=offset, unit="B", unit_scale=True, desc=resource.key, disable=not progress)
+        with part.open("ab" if offset else "wb") as output, bar:
             received = offset
             while chunk := _read(response, address):
                 received += len(chunk)
@@ -119,7 +120,7 @@ def _transfer(address: str, part: Path, resource: Resource, progress: bool) -> N
                     raise FetchError(f"larger than the expected {resource.size} bytes; the download was deleted")
                 output.write(chunk)
                 output.flush()  # so that a killed process loses nothing that has arrived
-                progress_bar.update(len(chunk))
+                bar.update(len(chunk))
     if total is not None and received < total:
         raise TransientError(f"the connection ended after {received} of {total} bytes")
 

@@ -128,8 +128,8 @@ def _obtain_first(resource: Resource, target: Path, order: Sequence[str], reques
     for kind in order:
         try:
             _OBTAIN[kind](resource, target, request)
-        except SourceError as failure:
-            failures[kind] = failure
+        except SourceError as error:
+            failures[kind] = error
         else:
             logger.info("%s: fetched from the source %r", resource.key, kind)
             return
