@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,17 +81,12 @@ def write_config(path: Path, config: Config) -> None:
 
 def read_resolved(path: Path) -> Config | None:
     """Return the configuration if `write_config` wrote the file and nobody edited it; None otherwise."""
-    try:
+    with suppress(OSError, UnicodeDecodeError, ValidationError):  # the last: another version of this project wrote it
         mark, _, text = path.read_text(encoding="utf-8").partition("\n")
-    except (OSError, UnicodeDecodeError):
-        return None
-    found = _FIRST_LINE.fullmatch(mark)
-    if found is None or found[1] != _checksum(text):
-        return None
-    try:
-        return Config.model_validate_json(json.dumps(yaml.load(text, Loader=_Loader)))
-    except ValidationError:  # another version of this project wrote it
-        return None
+        found = _FIRST_LINE.fullmatch(mark)
+        if found and found[1] == _checksum(text):
+            return Config.model_validate_json(json.dumps(yaml.load(text, Loader=_Loader)))
+    return None
 
 
 def _checksum(text: str) -> str:

@@ -1,7 +1,6 @@
 """Files that extend the pipeline: every module in a plugin folder that declares `Options` is found by its file name.
 
-A data set is a file in `pipeline/<modality>/datasets`, a network one in `pipeline/<modality>/networks`, and so on.
-Nothing else has to be edited. `names` only reads the files, so that listing them is fast.
+A data set is a file in `pipeline/<modality>/datasets`, and so on. Names are listed fast, without loading any file.
 """
 
 import importlib
