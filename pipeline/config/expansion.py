@@ -40,7 +40,7 @@ def _complete(experiment: Any, seed: Any) -> Any:
     if not isinstance(experiment, dict) or not isinstance(experiment.get("runs"), dict):
         return experiment
     shared = {"seed": seed} | {key: experiment[key] for key in SHARED if key in experiment}
-    given = experiment["runs"]  # in a configuration from `write_config`, they hold the others, too, and count
+    given = experiment["runs"]  # those from `write_config` already hold the others; what is given counts
     given = given | _seeded(experiment) | _swept(experiment) | _searched(experiment) | given
     return experiment | {"runs": {name: _completed(run, given, shared) for name, run in given.items()}}
 

@@ -1,7 +1,6 @@
-"""The configuration: one frozen, typed tree. Every unknown key, wrong type and impossible value is an error.
+"""The whole configuration, its experiments, and their blocks for crystals and for codes of images.
 
-The options of a choice are declared where it is implemented (a path, a model, a data set, ...). This module does not
-import torch, so it loads fast.
+The options of a choice are declared where it is implemented. Nothing here imports torch, so it loads fast.
 """
 
 import re

@@ -75,15 +75,11 @@ def problems_of(
 
 def refuse(problems: Sequence[Problem]) -> None:
     """Raise an error with the problems that a validator found, if any; pydantic adds where they are."""
-    if problems:
-        lines = [
-            InitErrorDetails(
-                type=PydanticCustomError("found", "{message}", {"message": problem.message}),
-                loc=problem.key,
-                input=problem.value,
-            )
-            for problem in problems
-        ]
+    lines: list[InitErrorDetails] = []
+    for problem in problems:
+        found = PydanticCustomError("found", "{message}", {"message": problem.message})
+        lines.append({"type": found, "loc": problem.key, "input": problem.value})
+    if lines:
         raise ValidationError.from_exception_data("configuration", lines)
 
 
