@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.loading import load_config, parse_setting, write_config
+from pipeline.config.loading import load_config, parse_setting, read_resolved, write_config
 from pipeline.config.problems import ConfigError
-from pipeline.config.resolved import read_resolved
 
 ROOT = Path(__file__).parents[1]
 SCALES = sorted((ROOT / "config").glob("*.yaml"))

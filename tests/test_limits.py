@@ -2,8 +2,7 @@
 
 import pytest
 
-from pipeline.config import Limits
-from pipeline.config.base import Resources
+from pipeline.config import Limits, Resources
 
 
 @pytest.mark.parametrize(

@@ -1,28 +1,28 @@
 """Choices by name: what each part of the configuration can choose from, and how a choice is checked.
 
-A choice in the configuration is checked only if the validation's context asks for it, because loading every
-implementation takes seconds. A choice within the options of a plugin is always checked: the plugin is loaded by then.
+Names come from files that extend the pipeline (`Plugins`) and from the registries of the mathematics. A choice in the
+configuration is checked only if the validation's context asks for it, because loading every implementation takes
+seconds. A choice within the options of a plugin is always checked: the plugin is loaded by then.
 """
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+import inspect
+import pkgutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, get_args
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    model_validator,
-)
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, WrapValidator, create_model, model_validator
 
-from pipeline.config.problems import Problem, refuse, refused_in
+from pipeline.config.base import Strict
+from pipeline.config.plugins import METRICS, Plugins
+from pipeline.config.problems import Problem, problems_of, refuse
+from pipeline.errors import did_you_mean
 
-if TYPE_CHECKING:  # sources load the configuration's plugins, and torch
-    from pipeline.config.sources import Source
+if TYPE_CHECKING:  # torch takes seconds to import
+    from pipeline.flow.registry import Registry
 
+Source: TypeAlias = "Plugins[Any] | Registry[Any]"
 CHECKED = {"choices": True}  # the context of a validation that checks choices
+_PLAIN = (int, float, str, bool, type(None), Any)
 
 
 def are_checked(info: ValidationInfo) -> bool:
@@ -33,7 +33,7 @@ def are_checked(info: ValidationInfo) -> bool:
 class Choice(BaseModel):
     """A named implementation and its options; `SOURCE` says where the implementations are."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+    model_config = {"frozen": True, "extra": "allow", "strict": True}
     SOURCE: ClassVar[str] = ""
 
     name: str = Field(description="which implementation")
@@ -44,18 +44,17 @@ class Choice(BaseModel):
         return dict(self.model_extra or {})
 
     @classmethod
-    def source(cls) -> "Source":
+    def source(cls) -> Source:
         """Return what can be chosen."""
-        from pipeline.config.sources import source_of
-
-        return source_of(cls.SOURCE)
+        return pkgutil.resolve_name(cls.SOURCE)
 
     @model_validator(mode="after")
     def _exists(self, info: ValidationInfo) -> Self:
         if self.SOURCE and are_checked(info):
-            from pipeline.config.sources import problems_of_choice
-
-            refuse(problems_of_choice(self.source(), self.name, self.options))
+            source = self.source()
+            if self.name not in source.names():
+                refuse([_unknown(source, self.name, "name")])
+            refuse(problems_of(options_model(source, self.name), self.options)[1])
         return self
 
 
@@ -64,9 +63,9 @@ class NestedChoice(Choice):
 
     @model_validator(mode="after")
     def _exists(self) -> Self:
-        from pipeline.config.sources import plugins_of
-
-        plugins_of(self.SOURCE).chosen(self)
+        plugins = self.source()
+        assert isinstance(plugins, Plugins), f"{self.SOURCE} is a registry"
+        plugins.chosen(self)
         return self
 
 
@@ -112,15 +111,53 @@ class StepChoice(Choice):
     SOURCE = "pipeline.flow.steps.STEPS"
 
 
-def _named(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+def _named(value: Any, handler: Callable[[Any], Any]) -> Any:
     """Read a name alone as a choice without options; an unknown name is then reported at the key itself."""
     if not isinstance(value, str):
         return handler(value)
     try:
         return handler({"name": value})
     except ValidationError as error:
-        refuse([Problem((), value, found.message) for found in refused_in(error) if found.key == ("name",)])
+        found = [one for one in error.errors(include_url=False) if one["type"] == "found" and one["loc"] == ("name",)]
+        refuse([Problem((), value, one["ctx"]["message"]) for one in found])
         raise
 
 
 NameAlone = WrapValidator(_named)  # lets `loss: cross_entropy` stand for `loss: {name: cross_entropy}`
+
+
+def problems_of_metrics(scoring: dict[str, dict[str, Any]]) -> list[Problem]:
+    """Return what is wrong with the metrics; each is chosen by its key."""
+    problems = []
+    for metric, options in scoring.items():
+        if "name" in options:
+            named = "unknown key; a metric is chosen by its key under scoring"
+            problems.append(Problem((metric, "name"), options["name"], named))
+        if metric not in METRICS.names():
+            problems.append(_unknown(METRICS, metric, metric))
+            continue
+        given = {key: value for key, value in options.items() if key != "name"}
+        problems += problems_of(METRICS.load(metric).Options, given, (metric,))[1]
+    return problems
+
+
+def options_model(source: Source, name: str) -> type[BaseModel]:
+    """Return the model of the options that the implementation `name` takes from a configuration."""
+    if isinstance(source, Plugins):
+        return source.load(name).Options
+    fields: dict[str, Any] = {
+        key: (parameter.annotation, ... if parameter.default is inspect.Parameter.empty else parameter.default)
+        for key, parameter in source.options(name).items()
+        if _is_plain(parameter.annotation)
+    }
+    return create_model(name, __base__=Strict, **fields)
+
+
+def _unknown(source: Source, name: str, key: str) -> Problem:
+    return Problem((key,), name, f"unknown {source.noun}; {did_you_mean(name, source.names())}")
+
+
+def _is_plain(annotation: Any) -> bool:
+    """Return whether values of a type can be written in YAML, unlike a tensor."""
+    inner = get_args(annotation)
+    return all(map(_is_plain, inner)) if inner else any(annotation is plain for plain in _PLAIN)

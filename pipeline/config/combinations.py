@@ -1,26 +1,38 @@
-"""Checks that the parts of an experiment fit together; each part is valid by itself."""
+"""Checks that the parts of an experiment fit together; each part is valid by itself.
+
+What no part declares is tried on a few tokens: whether the loss, velocity and step of a run work on its path.
+"""
 
 from collections.abc import Iterator
 
+import torch
+
+from pipeline.config.choices import DataChoice
 from pipeline.config.contracts import JudgedMetricPlugin
 from pipeline.config.experiments import Experiment
 from pipeline.config.plugins import DATASETS, METRICS, MODELS
 from pipeline.config.problems import Problem
 from pipeline.config.runs import Run
-from pipeline.config.trial import Tokens, Trials
 from pipeline.errors import did_you_mean
+from pipeline.flow.errors import FlowError
+from pipeline.flow.losses import LOSSES
+from pipeline.flow.paths import build_path, known_to
+from pipeline.flow.sampler import sample
+from pipeline.flow.velocities import VELOCITIES
+from pipeline.flow.vocabulary import Vocabulary
 
 Key = tuple[str, ...]
 METRIC = "frechet_distance"  # for images only; a search minimises it
+_LARGE = 2048  # tokens; a trial with a larger vocabulary would take too long
 
 
-def problems_of_combinations(experiment: Experiment, at: Key, complete: bool = True) -> Iterator[Problem]:
+def problems_of_combinations(experiment: Experiment, at: Key, complete: bool) -> Iterator[Problem]:
     """Yield what does not fit together in an experiment; if it is not `complete`, its invalid runs were left out."""
     yield from _blocks(experiment, at)
     yield from _metrics(experiment, at, complete)
     if complete:
         yield from _named_runs(experiment, at)
-    trials = Trials(Tokens.of(experiment.data))
+    trials = _Trials(experiment.data)
     for name, run in experiment.runs.items():
         here = (*at, "runs", name)
         yield from _network(run, experiment, here)
@@ -42,8 +54,7 @@ def _blocks(experiment: Experiment, at: Key) -> Iterator[Problem]:
     if not data.CODES and experiment.tokenizer is not None:
         yield Problem((*at, "tokenizer"), None, "the data are not codes of images; remove the key")
     if experiment.search is not None and METRIC not in experiment.scoring:
-        missing = f"needs the metric {METRIC}; add it to `scoring`"
-        yield Problem((*at, "search"), None, missing)
+        yield Problem((*at, "search"), None, f"needs the metric {METRIC}; add it to `scoring`")
 
 
 def _metrics(experiment: Experiment, at: Key, complete: bool) -> Iterator[Problem]:
@@ -64,19 +75,6 @@ def _metrics(experiment: Experiment, at: Key, complete: bool) -> Iterator[Proble
             yield Problem((*here, "judge", "run"), judge, reason)
 
 
-def _network(run: Run, experiment: Experiment, at: Key) -> Iterator[Problem]:
-    """Yield a problem if a network for images has other data, or if one that is not told classes has guidance."""
-    model, data, guidance = MODELS.chosen(run.model), experiment.data.name, run.sampling.guidance
-    if model.plugin.takes("grid") and not DATASETS.load(data).IMAGES:
-        wrong = f"a network for images, but the data are {data!r}; choose another"
-        yield Problem((*at, "model", "name"), model.name, wrong)
-    elif guidance != 1 and not model.plugin.is_told_classes(model.options):
-        can_be = "conditional" in model.plugin.Options.model_fields
-        fix = "set model.conditional: true" if can_be else "choose a network for images that is"
-        wrong = f"the network is not told classes; {fix}, or leave it at 1"
-        yield Problem((*at, "sampling", "guidance"), guidance, wrong)
-
-
 def _named_runs(experiment: Experiment, at: Key) -> Iterator[Problem]:
     """Yield the runs named by a sweep or a search that do not exist, or lack their own network or a path."""
     able = [name for name, run in experiment.runs.items() if run.weights is None]
@@ -88,3 +86,76 @@ def _named_runs(experiment: Experiment, at: Key) -> Iterator[Problem]:
         if name not in able:
             reason = f"no run with a network of its own and a path; {did_you_mean(name, able)}"
             yield Problem((*at, "search", "runs"), name, reason)
+
+
+def _network(run: Run, experiment: Experiment, at: Key) -> Iterator[Problem]:
+    """Yield what is wrong with the network of a run: its data, guidance without classes, or whether it has a path."""
+    model, data, guidance = MODELS.chosen(run.model), experiment.data.name, run.sampling.guidance
+    if model.plugin.takes("grid") and not DATASETS.load(data).IMAGES:
+        wrong = f"a network for images, but the data are {data!r}; choose another"
+        yield Problem((*at, "model", "name"), model.name, wrong)
+    elif guidance != 1 and not model.plugin.is_told_classes(model.options):
+        can_be = "conditional" in model.plugin.Options.model_fields
+        fix = "set model.conditional: true" if can_be else "choose a network for images that is"
+        wrong = f"the network is not told classes; {fix}, or leave it at 1"
+        yield Problem((*at, "sampling", "guidance"), guidance, wrong)
+    autoregressive = model.plugin.AUTOREGRESSIVE
+    if autoregressive != (run.path is None):
+        what = "is autoregressive: set path: null" if autoregressive else "is not autoregressive: give the run a path"
+        yield Problem((*at, "model", "name"), model.name, f"{what}, or choose another model")
+
+
+class _Trials:
+    """Trials of runs on one token of each kind; runs that do not differ in what is tried share one trial."""
+
+    def __init__(self, choice: DataChoice) -> None:
+        """Take the tokens of a data set, or four tokens and a mask if it has many."""
+        data = DATASETS.chosen(choice)
+        self._vocabulary, self._known = data.plugin.vocabulary(data.options), dict[str, torch.Tensor]()
+        if self._vocabulary.size > _LARGE and self._vocabulary.kinds == 1:
+            self._vocabulary = Vocabulary.single(4, specials=1)
+        elif (distances := data.plugin.distances(data.options)) is not None:
+            self._known["distances"] = distances
+        # As in real data: some tokens are equally frequent, and several share the lowest count.
+        self._known["counts"] = torch.arange(self._vocabulary.size) // 2
+        self._made: dict[str, list[Problem]] = {}
+
+    def problems(self, run: Run) -> list[Problem]:
+        """Return what is wrong with a run; keys are relative to the run."""
+        tried = run.model_dump_json(
+            include={"path": True, "loss": True, "model": True, "sampling": {"velocity", "step"}}
+        )
+        if tried not in self._made:
+            self._made[tried] = list(self._try(run))
+        return self._made[tried]
+
+    def _try(self, run: Run) -> Iterator[Problem]:
+        """Yield what is wrong with the path or, if nothing is, with the time, loss and sampling on it."""
+        if run.path is None or run.loss is None:  # an autoregressive run has neither
+            return
+        name, model, sampling = run.path.name, MODELS.chosen(run.model), run.sampling
+        try:
+            path = build_path(name, self._vocabulary, **run.path.options, **known_to(name, self._known))
+        except FlowError as error:
+            yield Problem(("path",), None, str(error))
+            return
+        if path.needs_time and not (model.plugin.AUTOREGRESSIVE or model.plugin.is_told_time(model.options)):
+            reason = f"the posterior of the path {name!r} depends on the time; set it to true"
+            yield Problem(("model", "time"), False, reason)
+
+        def flat_logits(x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(*x.shape, self._vocabulary.size)
+
+        kinds, generator = torch.arange(self._vocabulary.kinds)[None], torch.Generator().manual_seed(0)
+        try:
+            x1, t = self._vocabulary.targets(kinds).int().argmax(-1), torch.tensor([0.5], dtype=torch.float64)
+            x_t = path.sample(x1, t, generator)
+            LOSSES.bind(run.loss.name, **run.loss.options)(path, flat_logits(x1, t), x1, x_t, t)
+        except FlowError as error:
+            yield Problem(("loss",), None, f"does not work on the path {name!r}: {error}")
+        try:
+            velocity = VELOCITIES.bind(sampling.velocity.name, **sampling.velocity.options)
+            step = sampling.step.name
+            sample(flat_logits, path, kinds=kinds, steps=2, velocity=velocity, step=step, generator=generator)
+        except FlowError as error:
+            yield Problem(("sampling",), None, f"does not work on the path {name!r}: {error}")

@@ -1,4 +1,4 @@
-"""What each kind of plugin defines: the contracts of the files in `datasets`, `networks`, `metrics` and the like.
+"""The contracts of the files in `datasets`, `networks`, `metrics` and the like: what each kind of plugin defines.
 
 Each plugin has its own options, so their type is not known here. Neither are the types of the layers above.
 """
@@ -6,14 +6,74 @@ Each plugin has its own options, so their type is not known here. Neither are th
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pipeline.config.contract import Contract
+from pydantic import BaseModel
+
+from pipeline.errors import KinoflowError
 
 if TYPE_CHECKING:  # torch takes seconds to import
     from torch import Generator, Tensor
 
     from pipeline.flow.vocabulary import Vocabulary
+
+PACKAGE = Path(__file__).parents[1]
+C = TypeVar("C", bound="Contract")
+
+
+class Contract:
+    """A module, seen through the public names of a subclass.
+
+    The module must define the names that are annotated without a value. The annotation says what to write. For any
+    other name, the value here is the default. A subclass with a `mark` is for some modules only: those that give a true
+    value to the name in `mark`.
+    """
+
+    _mark = ""
+
+    Options: Annotated[type[BaseModel], "class Options(Strict): the keys that users may write"]
+    FILES: tuple[str, ...] = ()
+
+    def files(self, options: Any) -> list[str]:
+        """Return the files to fetch, by their names in the catalogue."""
+        return list(self.FILES)
+
+    def inputs(self, options: Any) -> list[Path]:
+        """Return the user's files and folders that are read, missing ones too."""
+        return []
+
+    def hub_names(self, options: Any) -> list[str]:
+        """Return the names of what is read from the Hugging Face Hub."""
+        return []
+
+    def modules(self, options: Any) -> list[str]:
+        """Return the modules of the plugins that the options choose."""
+        return []
+
+    def __init_subclass__(cls, mark: str = "") -> None:
+        cls._mark = mark
+
+    def __init__(self, module: ModuleType) -> None:
+        self._file = Path(module.__file__ or module.__name__)
+        names: dict[str, Any] = {}
+        for base in reversed(type(self).__mro__[:-1]):
+            names |= dict.fromkeys(vars(base)) | vars(base).get("__annotations__", {})
+        for name in [name for name in names if not name.startswith("_")]:
+            if hasattr(module, name):
+                setattr(self, name, getattr(module, name))
+            elif not hasattr(type(self), name):
+                raise self._lacks(name, names[name].__metadata__[0])
+
+    def _lacks(self, name: str, wanted: str) -> KinoflowError:
+        file = self._file.relative_to(PACKAGE.parent) if self._file.is_relative_to(PACKAGE.parent) else self._file
+        return KinoflowError(f"{file}: does not define {name}; add {wanted}")
+
+
+def view(module: ModuleType, contract: type[C]) -> C:
+    """Return a module as the contract sees it, or the subclass of the contract whose mark the module has."""
+    marked = next((one for one in contract.__subclasses__() if vars(module).get(one._mark)), None)
+    return view(module, marked) if marked else contract(module)
 
 
 class DataSetPlugin(Contract):
@@ -99,8 +159,7 @@ class ImageSetPlugin(Contract):
 
     def augmentation(self, options: Any) -> Literal["none", "flip", "ten_crop"]:
         """Return which views of a training image are seen."""
-        views: Literal["none", "flip", "ten_crop"] = dict(options).get("augmentation", "none")
-        return views
+        return dict(options).get("augmentation", "none")
 
     def margin(self, options: Any) -> float:
         """Return how many times larger images are stored than networks see them."""
@@ -143,8 +202,7 @@ class JudgePlugin(Contract):
 
     def run_of(self, options: Any) -> str | None:
         """Return the run of the experiment whose network judges; None: the judge is not a run."""
-        run: str | None = dict(options).get("run")
-        return run
+        return dict(options).get("run")
 
 
 class FeaturesPlugin(Contract):

@@ -4,7 +4,7 @@ Trees are mappings as they come from YAML. Malformed parts stay as they are. Val
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -40,59 +40,56 @@ def _complete(experiment: Any, seed: Any) -> Any:
     if not isinstance(experiment, dict) or not isinstance(experiment.get("runs"), dict):
         return experiment
     shared = {"seed": seed} | {key: experiment[key] for key in SHARED if key in experiment}
-    # A configuration from `write_config` already has these runs.
-    given = _seeded(experiment) | _swept(experiment) | _searched(experiment)
-    given = experiment["runs"] | {name: run for name, run in given.items() if name not in experiment["runs"]}
-    runs = {name: _with_weights(run, given) for name, run in given.items()}
-    return experiment | {
-        "runs": {name: merge(shared, run) if isinstance(run, dict) else run for name, run in runs.items()}
-    }
+    given = experiment["runs"]  # those from `write_config` already hold the others; what is given counts
+    given = given | _seeded(experiment) | _swept(experiment) | _searched(experiment) | given
+    return experiment | {"runs": {name: _completed(run, given, shared) for name, run in given.items()}}
+
+
+def _completed(run: Any, runs: dict[str, Any], shared: dict[str, Any]) -> Any:
+    """Return a run with the values that it takes from its experiment, and from the run whose weights it uses."""
+    if not isinstance(run, dict):
+        return run
+    trained = runs.get(run["weights"]) if isinstance(run.get("weights"), str) else None
+    return merge(shared, merge(trained, run) if isinstance(trained, dict) else run)
 
 
 def _seeded(experiment: dict[str, Any]) -> dict[str, Any]:
     """Return a copy of each run with its own network for each further seed of the experiment."""
-    seeds = experiment.get("seeds")
     return {
         f"{name}_seed_{seed}": experiment["runs"][name] | {"seed": seed}
         for name in _with_networks(experiment, None, needs_path=False)
-        for seed in (seeds if isinstance(seeds, list | tuple) else ())
+        for seed in _listed(experiment.get("seeds"))
     }
 
 
 def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
     """Return a run for each combination of values of a sweep and each run that it changes."""
-    sweeps, swept = experiment.get("sweep"), {}
-    for sweep in sweeps if isinstance(sweeps, list | tuple) else ():
+    swept = {}
+    for sweep in [block for block in _listed(experiment.get("sweep")) if isinstance(block, dict)]:
         # In the order of the fields, as `write_config` writes them: the runs then get the same names again.
-        grid = (
-            {key: sweep[key] for key in Sweep.model_fields if key in sweep and key != "runs"}
-            if isinstance(sweep, dict)
-            else {}
-        )
-        if not grid or not all(isinstance(values, list | tuple) for values in grid.values()):
+        grid = {key: sweep[key] for key in Sweep.model_fields if key in sweep and key != "runs"}
+        if not all(isinstance(values, list | tuple) for values in grid.values()):
             continue  # validation reports what is malformed
         grid = {key: values for key, values in grid.items() if values}
-        for name in _with_networks(experiment, sweep.get("runs"), needs_path=bool({"steps", "velocity"} & grid.keys())):
-            for values in product(*grid.values()) if grid else ():
-                sampling = dict(zip(grid, values, strict=True))
-                if _has(merge(experiment, experiment["runs"][name]), sampling):
-                    continue  # the run already has this combination
-                swept["_".join([name, *(f"{key}_{_word(value)}" for key, value in sampling.items())])] = {
-                    "weights": name,
-                    "sampling": sampling,
-                }
+        needs_path = bool({"steps", "velocity"} & grid.keys())
+        names = _with_networks(experiment, sweep.get("runs"), needs_path) if grid else []
+        for name, values in product(names, product(*grid.values())):
+            sampling = dict(zip(grid, values, strict=True))
+            if not _has(merge(experiment, experiment["runs"][name]), sampling):
+                words = [f"{key}_{_word(value)}" for key, value in sampling.items()]
+                swept["_".join([name, *words])] = {"weights": name, "sampling": sampling}
     return swept
 
 
 def _searched(experiment: dict[str, Any]) -> dict[str, Any]:
     """Return a run for each number of steps of the experiment's search and each of its runs."""
     search = experiment.get("search")
-    if not isinstance(search, dict) or not isinstance(search.get("steps"), list | tuple):
+    if not isinstance(search, dict):
         return {}
     return {
         f"{name}_searched_{_word(steps)}": {"weights": name, "sampling": {"steps": steps, "searched": True}}
         for name in _with_networks(experiment, search.get("runs"), needs_path=True)
-        for steps in search["steps"]
+        for steps in _listed(search.get("steps"))
     }
 
 
@@ -111,8 +108,7 @@ def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> 
 
     Runs added by further seeds are left out. A configuration from `write_config` has them among its runs.
     """
-    seeds = experiment.get("seeds")
-    endings = tuple(f"_seed_{seed}" for seed in (seeds if isinstance(seeds, list | tuple) else ()))
+    endings = tuple(f"_seed_{seed}" for seed in _listed(experiment.get("seeds")))
     return [
         name
         for name, run in experiment["runs"].items()
@@ -124,18 +120,17 @@ def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> 
     ]
 
 
+def _listed(value: Any) -> Sequence[Any]:
+    """Return a list of the configuration; a malformed one counts as empty."""
+    return value if isinstance(value, list | tuple) else ()
+
+
 def _word(value: Any) -> str:
     """Return a value, or the name and options of a choice, as a part of a run's name."""
     if isinstance(value, dict):
         options = [part for key, inner in value.items() if key != "name" for part in (key, _word(inner))]
         return "_".join([str(value.get("name")), *options])
     return re.sub("[^0-9A-Za-z]", "_", f"{value:g}" if isinstance(value, float) else str(value))
-
-
-def _with_weights(run: Any, runs: dict[str, Any]) -> Any:
-    """Return a run with the values that it takes from the run whose weights it uses."""
-    trained = runs.get(run["weights"]) if isinstance(run, dict) and isinstance(run.get("weights"), str) else None
-    return merge(trained, run) if isinstance(trained, dict) else run
 
 
 def added_runs(raw: dict[str, Any], expanded: dict[str, Any]) -> set[tuple[str, ...]]:

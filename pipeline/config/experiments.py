@@ -1,7 +1,6 @@
-"""The configuration: one frozen, typed tree. Every unknown key, wrong type and impossible value is an error.
+"""The whole configuration, its experiments, and their blocks for crystals and for codes of images.
 
-The options of a choice are declared where it is implemented (a path, a model, a data set, ...). This module does not
-import torch, so it loads fast.
+The options of a choice are declared where it is implemented. Nothing here imports torch, so it loads fast.
 """
 
 import re
@@ -9,14 +8,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from pipeline.config.base import REFERENCES, ExperimentName, Limits, Name, Resources, RunName, Strict
-from pipeline.config.choices import DataChoice, FigureChoice, ModelChoice, NameAlone, are_checked
-from pipeline.config.folders import Folder, check_folders
-from pipeline.config.modalities import Crystals, Tokenizer
+from pipeline.config.base import REFERENCES, Folder, Limits, Name, Resources, RunName, Strict, check_folders
+from pipeline.config.choices import DataChoice, FigureChoice, ModelChoice, NameAlone, are_checked, problems_of_metrics
 from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
 from pipeline.errors import did_you_mean
 from pipeline.store.paper import paper_tables
+
+
+def _not_a_further_file(name: str) -> str:
+    for ending in ("calibration", "tokenizer", "classifier", "sweeps", "path"):
+        if name.endswith(f"_{ending}"):
+            raise ValueError(f"names that end in _{ending} are taken by further files of an experiment; choose another")
+    return name
 
 
 def _sha256(digits: str) -> str:
@@ -26,7 +30,79 @@ def _sha256(digits: str) -> str:
 
 
 Checksum = Annotated[str, AfterValidator(_sha256), Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})]
-Source = Literal["embedded", "package", "address", "mirror"]
+ExperimentName = Annotated[Name, AfterValidator(_not_a_further_file)]
+
+
+class Relaxation(Strict):
+    """How crystals are relaxed with CHGNet."""
+
+    count: int = Field(100, ge=0, description="crystals of each run that are relaxed, from the first on")
+    steps: int = Field(500, ge=1, description="most steps for one crystal")
+    force: float = Field(0.1, gt=0, description="largest force, in eV/A, on an atom of a relaxed crystal")
+    seconds: float = Field(600, gt=0, description="most seconds for one crystal")
+    workers: int = Field(1, ge=1, description="processes of a job, with one thread each")
+    shards: int = Field(1, ge=1, description="jobs the crystals are spread over; does not change the result")
+    resources: Resources = Field(Resources(memory_mb=4000), description="what a relaxation job asks of the machine")
+
+
+class Crystals(Strict):
+    """What is done with the samples of an experiment on crystals."""
+
+    relaxation: Relaxation = Field(Relaxation(), description="relaxation with CHGNet")
+    workers: int = Field(1, ge=1, description="processes of a job that describes structures")
+    resources: Resources = Field(
+        Resources(memory_mb=4000, minutes=240), description="what a job that describes structures asks of the machine"
+    )
+    seconds: float = Field(60, gt=0, description="most seconds for the fingerprints of one structure")
+    hull: str | None = Field(
+        None, min_length=1, description="computed entries (JSON) for the hull; null: published formation energies"
+    )
+    calibration: int = Field(200, ge=0, description="test structures on which CHGNet is compared with DFT")
+
+
+class TokenizerNetwork(Strict):
+    """The VQVAE that turns images into codes; each level after the first halves their sides."""
+
+    channels: int = Field(128, ge=1, description="features of a pixel at the first level")
+    multipliers: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (1, 1, 2, 2, 4), min_length=1, description="features of each level, as multiples of channels"
+    )
+    blocks: int = Field(2, ge=1, description="residual blocks of a level")
+    latent: int = Field(256, ge=1, description="features of a place before it is quantised")
+    code_features: int = Field(8, ge=2, description="features of a code; codes have length one")
+    attention: bool = Field(True, description="whether places attend to each other at the last level")
+    dropout: float = Field(0.0, ge=0, lt=1, description="share of features dropped in training")
+
+    @property
+    def down(self) -> int:
+        """How many pixels wide a code is."""
+        return int(2 ** (len(self.multipliers) - 1))
+
+
+class TokenizerLoss(Strict):
+    """What the VQVAE is trained for: images like the original, to the pixel, to a network and to a discriminator."""
+
+    pixel: Literal["l1", "l2"] = Field("l2", description="difference of pixels: absolute or squared")
+    commitment: float = Field(0.25, ge=0, description="weight of the distance of features from their codes")
+    perceptual: float = Field(1.0, ge=0, description="weight of LPIPS; 0: none, and nothing is downloaded")
+    perceptual_network: Literal["vgg16", "alexnet"] = Field("vgg16", description="network of LPIPS")
+    adversarial: float = Field(0.5, ge=0, description="weight of the discriminator's verdict; 0: no discriminator")
+    adversarial_from: int = Field(20000, ge=0, description="optimiser steps before the discriminator begins")
+    discriminator_channels: int = Field(64, ge=1, description="features of the discriminator's first layer")
+    discriminator_layers: int = Field(3, ge=1, description="layers of the discriminator that halve the sides")
+
+    @property
+    def files(self) -> list[str]:
+        """The names in the catalogue of the files that it needs."""
+        return [f"lpips/{self.perceptual_network}.ckpt"] if self.perceptual else []
+
+
+class Tokenizer(Strict):
+    """How images become codes."""
+
+    network: TokenizerNetwork = Field(TokenizerNetwork(), description="the VQVAE")
+    loss: TokenizerLoss = Field(TokenizerLoss(), description="what it is trained for")
+    training: Training = Field(Training(), description="how it is trained; a batch is of images")
 
 
 class Experiment(Strict):
@@ -62,8 +138,6 @@ class Experiment(Strict):
     @classmethod
     def _known_metrics(cls, scoring: dict[str, dict[str, Any]], info: ValidationInfo) -> dict[str, dict[str, Any]]:
         if are_checked(info):
-            from pipeline.config.sources import problems_of_metrics
-
             refuse(problems_of_metrics(scoring))
         return scoring
 
@@ -98,7 +172,7 @@ class Fetching(Strict):
     """Where downloaded data come from and go to."""
 
     cache: Folder = Field("data/cache", description="directory of verified files")
-    order: tuple[Source, ...] = Field(
+    order: tuple[Literal["embedded", "package", "address", "mirror"], ...] = Field(
         ("embedded", "package", "address", "mirror"), min_length=1, description="kinds of sources, tried in this order"
     )
     mirror: Folder | None = Field(None, description="directory that holds copies; null: $KINOFLOW_MIRROR")

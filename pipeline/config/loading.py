@@ -1,18 +1,32 @@
-"""Loads a configuration: reads YAML, applies values from the command line, adds all runs, and checks everything."""
+"""Configuration files: reads YAML, applies values from the command line, adds all runs, and checks everything.
 
+Jobs read a file with all runs and values, which was checked before it was written and holds its own checksum. If that
+is right, it is not checked again. In all files, there are plain values only, no duplicate keys, and 1e-3 is a number.
+"""
+
+import hashlib
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import yaml
+from pydantic import ValidationError
 
 from pipeline.config.choices import CHECKED
 from pipeline.config.expansion import added_runs, merge, problems_of_weights, with_complete_runs
 from pipeline.config.experiments import Config, Experiment
 from pipeline.config.problems import ConfigError, Problem, problems_of, without_repetitions
-from pipeline.config.resolved import read_resolved, write_config
 from pipeline.config.runs import Run
-from pipeline.config.yaml_text import parse_setting, read_yaml, with_numbers, with_types
+from pipeline.store.atomic import write_text
 
-__all__ = ["load_config", "merge", "parse_setting", "read_yaml", "with_numbers", "with_types", "write_config"]
+_MARK = "# Resolved and checked; jobs only read this file. It is checked again if it is edited. SHA-256: {}\n"
+_FIRST_LINE = re.compile(re.escape(_MARK.rstrip("\n")).replace(r"\{\}", "([0-9a-f]{64})"))
+_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first one is in C, and faster
+_PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
+_SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
 def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True) -> Config:
@@ -32,26 +46,21 @@ def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choi
     config, problems = problems_of(Config, expanded, context=CHECKED if choices else None)
     problems += problems_of_weights(expanded)
     if choices:
-        problems += _problems_of_combinations(config, expanded)
+        from pipeline.config.combinations import problems_of_combinations  # it needs torch
+
+        for name, experiment, complete in _valid_experiments(config, expanded):
+            problems += problems_of_combinations(experiment, ("experiments", name), complete)
     problems = without_repetitions(problems, added_runs(raw, expanded))
     if config is None or problems:
         raise ConfigError(str(path), problems)
     return config
 
 
-def _problems_of_combinations(config: Config | None, expanded: dict[str, Any]) -> Iterator[Problem]:
-    from pipeline.config.combinations import problems_of_combinations
-
-    if config is not None:
-        for name, experiment in config.experiments.items():
-            yield from problems_of_combinations(experiment, ("experiments", name))
-    else:
-        for name, experiment, complete in _valid_experiments(expanded):
-            yield from problems_of_combinations(experiment, ("experiments", name), complete)
-
-
-def _valid_experiments(expanded: dict[str, Any]) -> Iterator[tuple[str, Experiment, bool]]:
+def _valid_experiments(config: Config | None, expanded: dict[str, Any]) -> Iterator[tuple[str, Experiment, bool]]:
     """Yield the experiments that are valid once invalid runs are left out, and whether all runs are valid."""
+    if config is not None:
+        yield from ((name, experiment, True) for name, experiment in config.experiments.items())
+        return
     experiments = expanded.get("experiments")
     for name, block in experiments.items() if isinstance(experiments, dict) else ():
         runs = block.get("runs") if isinstance(block, dict) else None
@@ -60,3 +69,87 @@ def _valid_experiments(expanded: dict[str, Any]) -> Iterator[tuple[str, Experime
             experiment, _ = problems_of(Experiment, block | {"runs": valid}, context=CHECKED)
             if experiment is not None:
                 yield name, experiment, len(valid) == len(runs)
+
+
+def write_config(path: Path, config: Config) -> None:
+    """Write a configuration with all its values; a file that already holds them is left alone."""
+    text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
+    text = _MARK.format(_checksum(text)) + text
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        write_text(path, text)
+
+
+def read_resolved(path: Path) -> Config | None:
+    """Return the configuration if `write_config` wrote the file and nobody edited it; None otherwise."""
+    with suppress(OSError, UnicodeDecodeError, ValidationError):  # the last: another version of this project wrote it
+        mark, _, text = path.read_text(encoding="utf-8").partition("\n")
+        found = _FIRST_LINE.fullmatch(mark)
+        if found and found[1] == _checksum(text):
+            return Config.model_validate_json(json.dumps(yaml.load(text, Loader=_Loader)))
+    return None
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file; a duplicate key is an error."""
+    if not path.is_file():
+        near = ", ".join(sorted(str(file) for file in path.parent.glob("*.yaml"))) or "no .yaml file in its folder"
+        raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}")])
+    try:
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeySafeLoader)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(str(path), [Problem((), None, f"not valid YAML: {error}")]) from error
+    if not isinstance(raw, dict):
+        raise ConfigError(str(path), [Problem((), raw, "must hold keys and values, such as 'seed: 0'")])
+    return raw
+
+
+def parse_setting(text: str) -> dict[str, Any]:
+    """Return the nested mapping for `a.b.c=value`; the value is YAML, so numbers, lists and mappings work."""
+    key, equals, value = text.partition("=")
+    if not equals or not all(key.split(".")):
+        raise ConfigError("--set", [Problem((), text, "write it as key.of.keys=value, e.g. seed=1")])
+    try:
+        tree = yaml.load(value, Loader=_UniqueKeySafeLoader)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError("--set", [Problem((), text, f"not a valid YAML value: {error}")]) from error
+    for part in reversed(key.split(".")):
+        tree = {part: tree}
+    return tree
+
+
+def with_types(value: Any) -> Any:
+    """Return the tree with strings such as "5" and "true" read as YAML; Snakemake's --config leaves them as strings."""
+    if isinstance(value, Mapping):
+        return {key: with_types(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_types(inner) for inner in value]
+    return yaml.safe_load(value) if isinstance(value, str) and _PLAIN.fullmatch(value) else value
+
+
+def with_numbers(value: Any) -> Any:
+    """Return the tree with strings such as 1e-3 as numbers; YAML 1.1 reads 1e-3 as a string because it has no point."""
+    if isinstance(value, Mapping):
+        return {str(key): with_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_numbers(inner) for inner in value]
+    return float(value) if isinstance(value, str) and _SCIENTIFIC.fullmatch(value) else value
+
+
+class _UniqueKeySafeLoader(yaml.SafeLoader):
+    """YAML's safe loader (plain values only) that also refuses duplicate keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str | int | float | bool | None):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be plain text", key_node.start_mark)
+            if key in seen:
+                twice = f"the key {key!r} is given twice"
+                raise yaml.constructor.ConstructorError(None, None, twice, key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)

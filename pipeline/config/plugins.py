@@ -1,7 +1,6 @@
 """Files that extend the pipeline: every module in a plugin folder that declares `Options` is found by its file name.
 
-A data set is a file in `pipeline/<modality>/datasets`, a network one in `pipeline/<modality>/networks`, and so on.
-Nothing else has to be edited. `names` only reads the files, so that listing them is fast.
+A data set is a file in `pipeline/<modality>/datasets`, and so on. Names are listed fast, without loading any file.
 """
 
 import importlib
@@ -9,22 +8,15 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
-from pipeline.config.choices import Choice
-from pipeline.config.contract import PACKAGE, C, view
-from pipeline.config.contracts import (
-    CorpusPlugin,
-    DataSetPlugin,
-    FeaturesPlugin,
-    FigurePlugin,
-    ImageSetPlugin,
-    JudgePlugin,
-    MetricPlugin,
-    NetworkPlugin,
-)
+from pipeline.config import contracts
+from pipeline.config.contracts import PACKAGE, C, view
 from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError, did_you_mean
+
+if TYPE_CHECKING:  # choices know the plugins
+    from pipeline.config.choices import Choice
 
 _DECLARES_OPTIONS = re.compile(r"^class Options\b", re.MULTILINE)
 
@@ -77,12 +69,10 @@ class Plugins(Generic[C]):
 
     def module(self, name: str) -> str:
         """Return the dotted name of a plugin's module."""
-        if (found := self._module(name)) is None:
+        found = self._modules(name) if name.isidentifier() else {}
+        if name not in found:
             raise ChoiceError(f"unknown {self.noun} {name!r}; {did_you_mean(name, self.names())}")
-        return found
-
-    def __contains__(self, name: str) -> bool:
-        return self._module(name) is not None
+        return found[name]
 
     def load(self, name: str) -> C:
         """Return a plugin."""
@@ -92,16 +82,13 @@ class Plugins(Generic[C]):
         """Return the options of a plugin with `values`."""
         return self.load(name).Options.model_validate_json(json.dumps(values))  # JSON: a list is a tuple
 
-    def chosen(self, choice: Choice) -> Chosen[C]:
+    def chosen(self, choice: "Choice") -> Chosen[C]:
         """Return the plugin that was chosen, with its options."""
         plugin = self.load(choice.name)
         options, problems = problems_of(plugin.Options, choice.options, (choice.name,))
         if problems:
             raise ChoiceError("; ".join(map(str, problems)))
         return Chosen(choice.name, plugin, options, self.module(choice.name))
-
-    def _module(self, name: str) -> str | None:
-        return self._modules(name).get(name) if name.isidentifier() else None
 
     def _modules(self, pattern: str = "*") -> dict[str, str]:
         return {
@@ -111,11 +98,11 @@ class Plugins(Generic[C]):
         }
 
 
-DATASETS = Plugins("data set", "datasets", DataSetPlugin)
-CORPORA = Plugins("corpus", "corpora", CorpusPlugin)
-IMAGE_SETS = Plugins("set of images", "sources", ImageSetPlugin)
-MODELS = Plugins("model", "networks", NetworkPlugin)
-JUDGES = Plugins("judge", "judges", JudgePlugin)
-FEATURES = Plugins("features", "features", FeaturesPlugin)
-METRICS = Plugins("metric", "metrics", MetricPlugin)
-FIGURES = Plugins("figure", "figures", FigurePlugin)
+DATASETS = Plugins("data set", "datasets", contracts.DataSetPlugin)
+CORPORA = Plugins("corpus", "corpora", contracts.CorpusPlugin)
+IMAGE_SETS = Plugins("set of images", "sources", contracts.ImageSetPlugin)
+MODELS = Plugins("model", "networks", contracts.NetworkPlugin)
+JUDGES = Plugins("judge", "judges", contracts.JudgePlugin)
+FEATURES = Plugins("features", "features", contracts.FeaturesPlugin)
+METRICS = Plugins("metric", "metrics", contracts.MetricPlugin)
+FIGURES = Plugins("figure", "figures", contracts.FigurePlugin)

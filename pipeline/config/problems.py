@@ -75,22 +75,12 @@ def problems_of(
 
 def refuse(problems: Sequence[Problem]) -> None:
     """Raise an error with the problems that a validator found, if any; pydantic adds where they are."""
-    if problems:
-        lines = [
-            InitErrorDetails(
-                type=PydanticCustomError("found", "{message}", {"message": problem.message}),
-                loc=problem.key,
-                input=problem.value,
-            )
-            for problem in problems
-        ]
+    lines: list[InitErrorDetails] = []
+    for problem in problems:
+        found = PydanticCustomError("found", "{message}", {"message": problem.message})
+        lines.append({"type": found, "loc": problem.key, "input": problem.value})
+    if lines:
         raise ValidationError.from_exception_data("configuration", lines)
-
-
-def refused_in(error: ValidationError) -> list[Problem]:
-    """Return the problems that validators found, as they were before pydantic added where they are."""
-    found = [details for details in error.errors(include_url=False) if details["type"] == "found"]
-    return [Problem(tuple(map(str, one["loc"])), one["input"], one["ctx"]["message"]) for one in found]
 
 
 def without_repetitions(problems: Sequence[Problem], added: Set[tuple[str, ...]] = frozenset()) -> list[Problem]:

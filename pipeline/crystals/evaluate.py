@@ -21,8 +21,8 @@ from pipeline.crystals.hull_sources import FILES, build_hull, published_points
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.relaxation import relax_table
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
-from pipeline.fetch.errors import FetchError
 from pipeline.fetch.fetching import fetch_by_name
+from pipeline.fetch.resource import FetchError
 from pipeline.store.atomic import write_json
 from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import file_hash, read_record, sidecar_of, write_provenance

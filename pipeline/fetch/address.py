@@ -14,10 +14,8 @@ from urllib.parse import urlsplit
 
 from tqdm import tqdm
 
-from pipeline.fetch.errors import FetchError, SourceError
-from pipeline.fetch.request import Request
-from pipeline.fetch.resource import Resource
-from pipeline.fetch.verified import CHUNK, difference, sha256_of
+from pipeline.fetch.copies import CHUNK, Request, SourceError, difference, sha256_of
+from pipeline.fetch.resource import FetchError, Resource
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +27,7 @@ LONGEST_WAIT = 60.0
 _TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
-class DownloadError(FetchError):
-    """A download that failed for good: another attempt would not help."""
-
-
-class TransientError(DownloadError):
+class TransientError(FetchError):
     """A failed download that is worth another attempt; ``wait`` is the pause that the server asked for, if any."""
 
     def __init__(self, message: str, wait: float | None = None) -> None:
@@ -51,7 +45,7 @@ def obtain_address(resource: Resource, target: Path, request: Request) -> None:
         try:
             _download(address, resource, target, request.progress)
             return
-        except DownloadError as error:
+        except FetchError as error:
             reasons.append(f"{address}: {error}")
     advice = "check the network and the proxy (https_proxy); a download that was cut short goes on where it stopped"
     raise SourceError(reasons, advice)
@@ -72,13 +66,12 @@ def _download(address: str, resource: Resource, target: Path, progress: bool) ->
             return
         part.unlink()
         if not resumed:
-            raise DownloadError(f"{difference(resource.checksum, got)}; the download was deleted")
+            raise FetchError(f"{difference(resource.checksum, got)}; the download was deleted")
         logger.warning("%s: the partial download did not fit the rest; starting anew", resource.key)
 
 
 def _transfer_with_retries(address: str, part: Path, resource: Resource, progress: bool) -> None:
-    furthest = _size(part)
-    failures = 0
+    furthest, failures = _size(part), 0
     while True:
         try:
             _transfer(address, part, resource, progress)
@@ -89,7 +82,7 @@ def _transfer_with_retries(address: str, part: Path, resource: Resource, progres
                 furthest, failures = _size(part), 0
             failures += 1
             if failures > RETRIES:
-                raise DownloadError(f"{error} (after {RETRIES} retries)") from error
+                raise FetchError(f"{error} (after {RETRIES} retries)") from error
             wait = BACKOFF * 2 ** (failures - 1) if error.wait is None else error.wait
             logger.info("%s: %s; trying again in %.0f s", resource.key, error, wait)
             time.sleep(min(wait, LONGEST_WAIT))
@@ -98,52 +91,38 @@ def _transfer_with_retries(address: str, part: Path, resource: Resource, progres
 def _transfer(address: str, part: Path, resource: Resource, progress: bool) -> None:
     """Add the missing bytes to ``part``, or write all of them when the server cannot send a range."""
     offset = _size(part)
+    headers = {"User-Agent": "kinoflow"} | ({"Range": f"bytes={offset}-"} if offset else {})
     try:
-        response = _open(address, offset)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 416 and offset > 0:
-            part.unlink()
-            _transfer(address, part, resource, progress)
-            return
-        raise _explain(error, address) from error
+        response = urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=TIMEOUT)
     except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+            if error.code == 416 and offset > 0:
+                part.unlink()
+                _transfer(address, part, resource, progress)
+                return
         raise _explain(error, address) from error
     with response:
         start, total = _extent(response)
         if start != offset:
             if start != 0:
-                raise DownloadError(f"the server sent bytes from {start} instead of {offset}")
+                raise FetchError(f"the server sent bytes from {start} instead of {offset}")
             logger.info("%s: the server cannot resume; starting anew", resource.key)
             offset = 0
         total = resource.size if total is None else total
-        with (
-            part.open("ab" if offset else "wb") as output,
-            tqdm(
-                total=total, initial=offset, unit="B", unit_scale=True, desc=resource.key, disable=not progress
-            ) as progress_bar,
-        ):
+        bar = tqdm(total=total, initial=offset, unit="B", unit_scale=True, desc=resource.key, disable=not progress)
+        with part.open("ab" if offset else "wb") as output, bar:
             received = offset
             while chunk := _read(response, address):
                 received += len(chunk)
                 if resource.size is not None and received > resource.size:
                     part.unlink()
-                    raise DownloadError(f"larger than the expected {resource.size} bytes; the download was deleted")
+                    raise FetchError(f"larger than the expected {resource.size} bytes; the download was deleted")
                 output.write(chunk)
                 output.flush()  # so that a killed process loses nothing that has arrived
-                progress_bar.update(len(chunk))
+                bar.update(len(chunk))
     if total is not None and received < total:
         raise TransientError(f"the connection ended after {received} of {total} bytes")
-
-
-def _open(address: str, offset: int) -> http.client.HTTPResponse:
-    headers = {"User-Agent": "kinoflow"}
-    if offset:
-        headers["Range"] = f"bytes={offset}-"
-    opened: http.client.HTTPResponse = urllib.request.urlopen(
-        urllib.request.Request(address, headers=headers), timeout=TIMEOUT
-    )
-    return opened
 
 
 def _extent(response: http.client.HTTPResponse) -> tuple[int, int | None]:
@@ -151,7 +130,7 @@ def _extent(response: http.client.HTTPResponse) -> tuple[int, int | None]:
     if response.status == 206:
         span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
         if span is None:
-            raise DownloadError(f"the server sent a Content-Range {response.headers.get('Content-Range')!r}")
+            raise FetchError(f"the server sent a Content-Range {response.headers.get('Content-Range')!r}")
         return int(span[1]), None if span[2] == "*" else int(span[2])
     length = response.headers.get("Content-Length")
     return 0, int(length) if length is not None else None
@@ -164,7 +143,7 @@ def _read(response: http.client.HTTPResponse, address: str) -> bytes:
         raise _explain(error, address) from error
 
 
-def _explain(error: OSError | http.client.HTTPException, address: str) -> DownloadError:
+def _explain(error: OSError | http.client.HTTPException, address: str) -> FetchError:
     """Return the error for a failed connection: a TransientError if another attempt may help."""
     host = urlsplit(address).hostname
     if isinstance(error, urllib.error.HTTPError):
@@ -172,13 +151,13 @@ def _explain(error: OSError | http.client.HTTPException, address: str) -> Downlo
         if error.code in _TRANSIENT_STATUS:
             after = error.headers.get("Retry-After", "")
             return TransientError(message, float(after) if after.isdigit() else None)
-        return DownloadError(message)
+        return FetchError(message)
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return DownloadError(f"the certificate of {host} is not trusted: {cause.verify_message}")
+        return FetchError(f"the certificate of {host} is not trusted: {cause.verify_message}")
     if isinstance(cause, socket.gaierror):
         message = f"could not resolve host {host} ({cause.strerror})"
-        return TransientError(message) if cause.errno == socket.EAI_AGAIN else DownloadError(message)
+        return TransientError(message) if cause.errno == socket.EAI_AGAIN else FetchError(message)
     if isinstance(cause, TimeoutError):
         return TransientError(f"no answer from {host} within {TIMEOUT:.0f} s")
     if isinstance(cause, ConnectionRefusedError):

