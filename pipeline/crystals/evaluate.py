@@ -14,10 +14,10 @@ from pipeline.config.plugins import METRICS
 from pipeline.crystals.assess import assess_rows, write_csv
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import describe_rows
-from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.crystals.export import write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
+from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.relaxation import relax_table
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from pipeline.config import Strict
 from pipeline.crystals.crystal import Floats
-from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
+from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
 

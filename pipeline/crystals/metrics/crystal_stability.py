@@ -3,7 +3,7 @@
 import pandas as pd
 
 from pipeline.config import Strict
-from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
+from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
 

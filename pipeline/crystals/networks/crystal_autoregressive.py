@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.crystals.networks.crystal_layout import CrystalLayout, begin_token, present_atoms
+from pipeline.crystals.networks import CrystalLayout, begin_token, present_atoms
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import KeyValueCache, Sight

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.crystals.networks.crystal_layout import CrystalLayout, present_atoms
+from pipeline.crystals.networks import CrystalLayout, present_atoms
 from pipeline.crystals.tokens import CELL, PER_ATOM
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
