@@ -19,19 +19,15 @@ import pandas as pd
 from pipeline.crystals.crystal import Crystal, Floats
 from pipeline.crystals.table import Row, crystals_of
 from pipeline.crystals.validity import composition_valid, structural_valid
-from pipeline.crystals.workers import run_tasks_once
+from pipeline.crystals.workers import run_tasks
 from pipeline.store.journal import Journal
 
 SCALER = Path(__file__).parent / "reference" / "composition_scaler.json"
+FINGERPRINTS = ("composition_fingerprint", "structure_fingerprint")
 NOTHING: Row = {
-    "atoms": 0,
-    "elements": 0,
-    "density": float("nan"),
-    "structural_valid": False,
-    "composition_valid": False,
-    "composition_valid_default": False,
-    "composition_fingerprint": [],
-    "structure_fingerprint": [],
+    **{"atoms": 0, "elements": 0, "density": float("nan")},
+    **dict.fromkeys(("structural_valid", "composition_valid", "composition_valid_default"), False),
+    **{name: [] for name in FINGERPRINTS},
     "fingerprint_reason": "",
 }
 
@@ -45,7 +41,7 @@ def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: J
     reasons, crystals = list(frame["reason"]), crystals_of(frame)
     usable = [place for place, crystal in enumerate(crystals) if crystal is not None]
     items = [crystals[place] for place in usable]
-    run = partial(run_tasks_once, finished=finished, workers=workers, seconds=seconds)
+    run = partial(run_tasks, finished=finished, workers=workers, seconds=seconds)
     for item, outcome in run(properties, items, label="validity"):
         place = usable[item]
         rows[place] |= outcome.value or {}
@@ -54,7 +50,7 @@ def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: J
             rows[place] |= {"fingerprint_reason": reasons[place], "structural_valid": False}
     usable = [place for place in usable if not reasons[place]]
     items = [crystals[place] for place in usable]
-    for item, done in run(fingerprints, items, label="fingerprints", initialise=Fingerprinter.load):
+    for item, done in run(Fingerprinter.of, items, label="fingerprints", initialise=Fingerprinter.load):
         rows[usable[item]] |= done.value or {"fingerprint_reason": done.reason}
     described = pd.DataFrame(rows, columns=list(NOTHING), index=frame.index)
     types = {name: type(value) for name, value in NOTHING.items() if not isinstance(value, list)}
@@ -76,14 +72,6 @@ def properties(crystal: Crystal) -> Row:
     except ValueError as error:
         return {**values, "reason": f"failed: {error}"}
     return {**values, "density": density, "structural_valid": structural_valid(crystal)}
-
-
-def fingerprints(fingerprinter: "Fingerprinter", crystal: Crystal) -> dict[str, Any]:
-    """Return both fingerprints of a crystal."""
-    return {
-        "composition_fingerprint": fingerprinter.of_composition(crystal.composition).tolist(),
-        "structure_fingerprint": fingerprinter.of_structure(crystal).tolist(),
-    }
 
 
 @dataclass(frozen=True)
@@ -110,6 +98,11 @@ class Fingerprinter:
             np.asarray(constants["means"]),
             np.asarray(constants["deviations"]),
         )
+
+    def of(self, crystal: Crystal) -> Row:
+        """Return both fingerprints of a crystal."""
+        fingerprints = (self.of_composition(crystal.composition), self.of_structure(crystal))
+        return dict(zip(FINGERPRINTS, (values.tolist() for values in fingerprints), strict=True))
 
     def of_composition(self, composition: Mapping[int, int]) -> Floats:
         """Return the scaled fingerprint [132] of elements, Z -> count."""

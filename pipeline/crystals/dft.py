@@ -1,7 +1,4 @@
-"""Density functional theory, the last word on stability: inputs for a user to run, and their results.
-
-Inputs and corrections are those of the Materials Project, for VASP.
-"""
+"""Density functional theory, the last word on stability: inputs of VASP for a user to run, and their results."""
 
 from __future__ import annotations
 
@@ -34,13 +31,8 @@ CELL, ATOM = "energy_ev", "energy_ev_per_atom"  # columns of a table of results:
 NO_RESULT = "no result"
 SAME_FUNCTIONAL = {"PBE": "GGA", "PBE+U": "GGA+U"}  # VASP 6 writes out what VASP 5 takes from the potentials
 OUTPUTS = ("vasprun.xml", "vasprun.xml.gz")
-COLUMNS = {
-    "dft_energy_per_atom": "float64",
-    "dft_formation_energy": "float64",
-    "dft_energy_above_hull": "float64",
-    "dft_stable": "boolean",
-    "dft_reason": "str",
-}
+COLUMNS = dict.fromkeys(("dft_energy_per_atom", "dft_formation_energy", "dft_energy_above_hull"), "float64")
+COLUMNS |= {"dft_stable": "boolean", "dft_reason": "str"}
 
 
 class Result(NamedTuple):
@@ -104,12 +96,10 @@ def verdict(row: Row, result: Result, hull: Hull) -> dict[str, Any]:
     if composition.reduced_composition != _composition(row).reduced_composition:
         return values | {"dft_reason": f"another composition: {composition.reduced_formula}"}
     counts = {element.Z: int(amount) for element, amount in composition.items()}
-    apart, reason = formation_energy([z for z, count in counts.items() for _ in range(count)], 0.0)
-    if reason:
-        return values | {"dft_reason": reason}
+    apart, unknown = formation_energy([z for z, count in counts.items() for _ in range(count)], 0.0)
     energy, reason = corrected_energy(result.entry)
-    if reason:
-        return values | {"dft_reason": reason}
+    if unknown or reason:
+        return values | {"dft_reason": unknown or reason}
     formed = energy + apart
     values |= {"dft_energy_per_atom": energy, "dft_formation_energy": formed}
     on_hull, reason = hull.energy(counts)
@@ -122,9 +112,8 @@ def verdict(row: Row, result: Result, hull: Hull) -> dict[str, Any]:
 def results_in_folder(folder: Path, rows: Sequence[Row]) -> dict[str, Result]:
     """Return the results of the structures that have a folder."""
     if not folder.is_dir():
-        raise KinoflowError(
-            f"{folder}: no such file or folder; give the folder with the results of DFT, or a CSV table"
-        )
+        advice = "give the folder with the results of DFT, or a CSV table"
+        raise KinoflowError(f"{folder}: no such file or folder; {advice}")
     found = {}
     for row in rows:
         if path := _output_of(folder, row):

@@ -16,7 +16,7 @@ from pipeline.config import Relaxation
 from pipeline.crystals.crystal import Crystal, Floats
 from pipeline.crystals.energies import atoms_of, formation_energy, load_chgnet
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
-from pipeline.crystals.workers import run_tasks_once
+from pipeline.crystals.workers import run_tasks
 from pipeline.store.code import code_hash
 from pipeline.store.journal import Journal
 from pipeline.store.parquet import read_table, write_table
@@ -75,7 +75,7 @@ def relax_table(
     }
     kept = Journal(journal, settings_hash(depends_on))  # one of anything else is of no use
     usable = [row for row in rows if row["reason"] == ""]
-    tasks = run_tasks_once(
+    tasks = run_tasks(
         partial(relax, steps=settings.steps, force=settings.force),
         [crystal_of(row) for row in usable],
         finished=kept,

@@ -33,11 +33,10 @@ def structural_valid(crystal: Crystal) -> bool:
         structure = crystal.structure()
     except ValueError:
         return False  # there is no such cell
-    lattice = structure.lattice.get_lll_reduced_lattice()
-    if structure.volume < SMALLEST_VOLUME or min(lattice.abc) <= SHORTEST_DISTANCE + ROUNDING:
+    lattice, radius = structure.lattice.get_lll_reduced_lattice(), SHORTEST_DISTANCE + ROUNDING
+    if structure.volume < SMALLEST_VOLUME or min(lattice.abc) <= radius:
         return False  # before counting neighbours: a thin cell has very many
-    neighbours = _neighbours(lattice, structure.cart_coords, SHORTEST_DISTANCE + ROUNDING)
-    return neighbours == len(structure)  # each atom finds itself and nothing else
+    return _neighbours(lattice, structure.cart_coords, radius) == len(structure)  # each atom finds itself alone
 
 
 def _neighbours(lattice: "Lattice", places: Floats, radius: float) -> int:
@@ -112,8 +111,7 @@ def _oxidation_states(rule: str) -> dict[int, tuple[int, ...]]:
 @cache
 def _electronegativities() -> dict[int, float]:
     """Return the Pauling electronegativity of each Z that has one."""
-    known = {z: element.pauling_eneg for z, element in _elements().items()}
-    return {z: float(value) for z, value in known.items() if value is not None}
+    return {z: float(one.pauling_eneg) for z, one in _elements().items() if one.pauling_eneg is not None}
 
 
 @cache
