@@ -94,7 +94,7 @@ def _energies(attempt: Row | None, hull: Hull | None) -> dict[str, Any]:
     values |= {"formation_energy": formation, "hull_reason": reason}
     if hull is None or reason:
         return values
-    composition = Counter(attempt["numbers"])
+    composition = Counter[int](attempt["numbers"])
     on_hull, reason = hull.energy(composition)
     above = formation - on_hull
     counts = bool(values["converged"]) and len(composition) >= 2  # NaN is neither below nor above

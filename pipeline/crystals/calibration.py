@@ -127,4 +127,4 @@ def agreement(ours: Floats, theirs: Floats) -> Row:
 
 
 def _composition(row: Row) -> dict[int, float]:
-    return {int(z): float(count) for z, count in Counter(row["numbers"]).items()}
+    return {int(z): float(count) for z, count in Counter[int](row["numbers"]).items()}

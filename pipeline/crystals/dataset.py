@@ -31,6 +31,7 @@ from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import SPLITS, TokenData
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+shuffle = crystal_tokens.shuffle_atoms
 _LIMIT = "use at most so many structures, drawn at random; null: all"
 
 
@@ -53,11 +54,6 @@ def vocabulary(options: CrystalOptions) -> Vocabulary:
 def distances(options: CrystalOptions) -> Tensor:
     """Return the distances between tokens, for metric paths."""
     return crystal_tokens.base_distances()
-
-
-def shuffle(tokens: Tensor, generator: torch.Generator) -> Tensor:
-    """Return tokens [N, D] with the atoms of each crystal in another order; the crystals are the same."""
-    return crystal_tokens.shuffle_atoms(tokens, generator)
 
 
 def read_splits(

@@ -96,10 +96,10 @@ def verdict(row: Row, result: Result, hull: Hull) -> dict[str, Any]:
     if composition.reduced_composition != _composition(row).reduced_composition:
         return values | {"dft_reason": f"another composition: {composition.reduced_formula}"}
     counts = {element.Z: int(amount) for element, amount in composition.items()}
-    apart, unknown = formation_energy([z for z, count in counts.items() for _ in range(count)], 0.0)
-    energy, reason = corrected_energy(result.entry)
-    if unknown or reason:
-        return values | {"dft_reason": unknown or reason}
+    apart, reason = formation_energy([z for z, count in counts.items() for _ in range(count)], 0.0)
+    energy, reason = (math.nan, reason) if reason else corrected_energy(result.entry)
+    if reason:
+        return values | {"dft_reason": reason}
     formed = energy + apart
     values |= {"dft_energy_per_atom": energy, "dft_formation_energy": formed}
     on_hull, reason = hull.energy(counts)

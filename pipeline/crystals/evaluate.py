@@ -56,7 +56,11 @@ def evaluate(
     relax_table(relaxation, config.seed, crystals=crystals, journal=output / "journal", output=table)  # may resume
     after = read_table(table)
     assessed = assess_rows(described, after, references, train, workers=settings.workers, seconds=settings.seconds)
-    scores = _scores(config, experiment, CrystalEvidence(assessed, described, test))
+    evidence, scores = CrystalEvidence(assessed, described, test), dict[str, float]()
+    scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
+    for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):  # those of the experiment, if they need nothing but evidence
+        if measure := METRICS.load(name).measure:
+            scores |= measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
     files = {name: output / name for name in ("structures.parquet", "structures.csv", "relaxed.extxyz", "scores.json")}
     write_table(files["structures.parquet"], assessed)
     write_csv(files["structures.csv"], assessed)
@@ -114,16 +118,6 @@ def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | No
             return built
     build_hull(settings, config.seed, cache, rows=rows or output, output=output)
     return Hull.load(output)
-
-
-def _scores(config: Config, experiment: str, evidence: CrystalEvidence) -> dict[str, float]:
-    """Return the metrics of crystals, and those of the experiment that need nothing but evidence."""
-    scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
-    scores: dict[str, float] = {}
-    for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):
-        if measure := METRICS.load(name).measure:
-            scores |= measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
-    return scores
 
 
 def _show(assessed: pd.DataFrame, scores: dict[str, float], output: Path) -> None:

@@ -55,8 +55,7 @@ def write_crystals(
 def write_extxyz(path: Path, frame: pd.DataFrame) -> None:
     """Write extended XYZ, with the id, the formula and all columns that hold single known values as fields."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-        for row, crystal in _usable(frame):
-            stream.write(_extxyz(row, crystal))
+        stream.writelines(_extxyz(row, crystal) for row, crystal in _usable(frame))
 
 
 def write_cif_zip(path: Path, frame: pd.DataFrame) -> None:
@@ -128,9 +127,7 @@ def lattice_vectors(crystal: Crystal) -> Floats:
     sin_gamma = np.sin(np.radians(crystal.angles[2]))
     along_y = (cos_alpha - cos_beta * cos_gamma) / sin_gamma
     along_z = np.sqrt(max(1 - cos_beta**2 - along_y**2, 0.0))
-    return np.array(
-        [[a, 0, 0], [b * cos_gamma, b * sin_gamma, 0], [c * cos_beta, c * along_y, c * along_z]], dtype=np.float64
-    )
+    return np.array([[a, 0, 0], [b * cos_gamma, b * sin_gamma, 0], [c * cos_beta, c * along_y, c * along_z]])
 
 
 def _field(value: Any) -> str | None:

@@ -3,9 +3,8 @@
 A crystal is stable if its formation energy is below the hull. The points of the hull come from one of two places:
 
 - published formation energies of the Materials Project's ground states (one per formula), the elements at zero, and, if
-  the data set has energies, `formation_energy - energy_above_hull` of each of its rows: by definition the energy of
-  the Materials Project's own hull at that composition. The rows of all splits are used, since these energies are those
-  of known phases around a composition, and tell nothing about the structure of the row.
+  the data set has energies, `formation_energy - energy_above_hull` of the rows of all splits: by definition the energy
+  of the Materials Project's own hull at that composition, which tells nothing about the structure of the row.
 - the user's own computed entries (`crystals.hull` in the configuration), and then no others.
 """
 

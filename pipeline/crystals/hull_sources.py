@@ -84,7 +84,7 @@ def corrected_points(published: Sequence[tuple[str, float]]) -> list[Point]:
 def row_points(rows: pd.DataFrame) -> Iterator[Point]:
     """Yield the Materials Project's hull at the compositions of a data set's rows, where both energies are known."""
     for row in records_of(rows):
-        energy, composition = row["formation_energy"] - row["energy_above_hull"], Counter(row["numbers"])
+        energy, composition = row["formation_energy"] - row["energy_above_hull"], Counter[int](row["numbers"])
         if math.isfinite(energy) and len(composition) > 1:
             yield Point.at(composition, energy, DATA_SET, row["id"])
 

@@ -35,10 +35,7 @@ _FLAT = 1e-9  # volume over the product of the sides
 
 
 class Entry(NamedTuple):
-    """One entry of a file: its id, its columns or fields, and why it cannot be used if that is known.
-
-    `find` returns what it holds: crystals, or reasons why they cannot be used.
-    """
+    """An entry of a file; `find` returns its crystals, or reasons why they cannot be used, and `reason` a known one."""
 
     id: str
     find: Callable[[], list[Crystal | str]]

@@ -27,16 +27,9 @@ if TYPE_CHECKING:  # importing ase takes a second, and most commands do not need
     from ase import Atoms
     from ase.calculators.calculator import Calculator
 
-RELAXED_COLUMNS = {
-    "id": "str",
-    "reason": "str",
-    "converged": "bool",
-    "steps": "int64",
-    "energy_per_atom": "float64",
-    "max_force": "float64",
-    "rmsd": "float64",
-    **{name: kind for name, kind in CRYSTAL_COLUMNS.items() if name not in ("id", "reason")},
-}
+MEASURES = ("energy_per_atom", "max_force", "rmsd")
+RELAXED_COLUMNS = {"id": "str", "reason": "str", "converged": "bool", "steps": "int64"}
+RELAXED_COLUMNS |= dict.fromkeys(MEASURES, "float64") | CRYSTAL_COLUMNS
 STEP_LIMIT = "step limit"
 VOLUME_FACTOR = 4.0  # more growth or shrinkage than this is no relaxation
 CLOSEST_PACKING = 2.0  # A^3 per atom; in less (metallic hydrogen) the graph of neighbours outgrows any memory
@@ -60,8 +53,7 @@ def relax_table(
 ) -> None:
     """Relax one shard of the first crystals of a table; the journal's folder has those that are already done.
 
-    Each worker gets its calculator from `load`, which must be a module-level function. The seed is for provenance:
-    nothing here is random.
+    Each worker gets its calculator from `load`, a module-level function. The seed is for provenance only.
     """
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
     rows = [rows[position] for position in part_of(len(rows), shard, shards)]
@@ -84,9 +76,8 @@ def relax_table(
         label="relaxing",
         initialise=load,
     )
-    done = {
-        usable[number]["id"]: outcome.value or lost(usable[number]["id"], outcome.reason) for number, outcome in tasks
-    }
+    ids = [row["id"] for row in usable]
+    done = {ids[number]: outcome.value or lost(ids[number], outcome.reason) for number, outcome in tasks}
     relaxed = [lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else done[row["id"]] for row in rows]
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
     write_provenance([output], {"relaxation": what}, seed, [crystals])
@@ -134,13 +125,8 @@ def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float)
     energy = float(atoms.get_potential_energy()) / len(atoms)
     if why := _absurdity(atoms, energy):
         return lost(crystal.id, why, done)
-    end = Crystal(
-        crystal.id,
-        np.asarray(atoms.cell.lengths(), dtype=np.float64),
-        np.asarray(atoms.cell.angles(), dtype=np.float64),
-        crystal.numbers,
-        np.asarray(atoms.get_scaled_positions(wrap=True), dtype=np.float64),
-    )
+    lengths, angles, fractions = atoms.cell.lengths(), atoms.cell.angles(), atoms.get_scaled_positions(wrap=True)
+    end = Crystal(crystal.id, lengths, angles, crystal.numbers, fractions)
     return row_of(
         end,
         reason="" if converged else STEP_LIMIT,
@@ -154,8 +140,7 @@ def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float)
 
 def lost(id: str, reason: str, steps: int = 0) -> Row:
     """Return the row of a crystal that has no relaxed structure."""
-    nothing = dict.fromkeys(("energy_per_atom", "max_force", "rmsd"), math.nan)
-    return rejected_row(id, reason, converged=False, steps=steps, **nothing)
+    return rejected_row(id, reason, converged=False, steps=steps, **dict.fromkeys(MEASURES, math.nan))
 
 
 def displacement(start: Crystal, end: Crystal) -> float:

@@ -42,9 +42,8 @@ def structural_valid(crystal: Crystal) -> bool:
 def _neighbours(lattice: "Lattice", places: Floats, radius: float) -> int:
     """Return how many atoms and images of atoms are within a radius of the atoms at places [a, 3], these included.
 
-    Time and memory grow with the atoms and their images next to the faces, not with the volume of the cell. The
-    neighbour list of pymatgen divides the cell into cubes of the radius, and a huge cell has more than any memory
-    holds. The lattice must be reduced: it is then not thin, and few images are next to its faces.
+    Time and memory do not grow with the volume of the cell, as in pymatgen's neighbour list, which divides the cell
+    into cubes of the radius. The lattice must be reduced: it is then not thin, and few images are next to its faces.
     """
     from scipy.spatial import cKDTree
 
@@ -64,9 +63,8 @@ def composition_valid(composition: Mapping[int, int], rule: str) -> bool:
 
     There must be oxidation states, one for each element, such that the charges sum to zero and every anion is more
     electronegative than every cation. Rule "smact14" takes the states of SMACT's first release (2014), as published
-    numbers do. "default" takes those of SMACT 4 itself (seen at least three times in the ICSD of 2024). Compounds of
-    metals alone and single elements are valid. A compound is not if the states or the electronegativity of an element
-    are not known.
+    numbers do. "default" takes those of SMACT 4 itself (seen at least three times in the ICSD of 2024). Alloys and
+    single elements are valid, but no compound of an element whose states or electronegativity are not known.
     """
     divisor = math.gcd(*composition.values())
     return _valid(tuple(sorted((z, count // divisor) for z, count in composition.items())), rule)

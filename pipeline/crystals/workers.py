@@ -170,8 +170,7 @@ class Worker:
         alive = self.process.is_alive()  # asked first: what it sent before its death can still be read
         try:
             if self.connection.poll():
-                answer: Outcome[Any] = self.connection.recv()
-                return answer
+                return self.connection.recv()
         except (EOFError, ConnectionError):
             alive = False
         if alive:

@@ -49,9 +49,8 @@ def present_atoms(tokens: Tensor, pad: int) -> Tensor:
 
 def begin_token(vocabulary: Vocabulary) -> int:
     """Return the token that begins a sequence."""
-    never = (vocabulary.kind_of.values == NEVER_DATA).nonzero().flatten().tolist()
-    before = [token for token in never if token < vocabulary.mask]
-    if not before:
+    before = (vocabulary.kind_of.values[: vocabulary.mask] == NEVER_DATA).nonzero()
+    if not len(before):
         raise KinoflowError(
             "vocabulary: an autoregressive model begins with a token that is never data and comes before the mask, "
             "and there is none; choose a data set of crystals or another model"
