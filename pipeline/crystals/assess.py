@@ -47,9 +47,8 @@ def assess_rows(
     """Return the columns of :data:`COLUMNS`, but no stability without a hull, and no novelty without a training set.
 
     Uniqueness and novelty are those of the relaxed structure if its relaxation converged, otherwise of the generated
-    one. A structure that is invalid, or that could not be matched in time, is neither unique nor novel, and others like
-    it may still be. S.U.N. structures are the first of each kind among the stable and novel ones, even if an unstable
-    structure before them is like them.
+    one. A structure that is invalid, or that could not be matched in time, is neither, and others like it may still be.
+    S.U.N. structures are the first of each kind among the stable and novel ones, whatever unstable one is like them.
     """
     for name, frame in (("structures", described), ("relaxed structures", relaxed)):
         if (twice := frame["id"].duplicated()).any():

@@ -47,7 +47,11 @@ def write_calibration(
     """
     known = Hull.load(hull)
     drawn = draw_test_rows(rows, chosen.calibration, seed)
-    predicted = formation_energies(drawn, workers=chosen.workers, seconds=chosen.seconds, load=load)
+    predicted, crystals = np.full(len(drawn), math.nan), [crystal_of(row) for row in drawn]  # NaN: CHGNet fails
+    options: dict[str, Any] = {"workers": chosen.workers, "seconds": chosen.seconds, "initialise": load}
+    for place, outcome in run_tasks(static_energy, crystals, label="calibrating", **options):
+        if outcome.value is not None:
+            predicted[place], _ = formation_energy(drawn[place]["numbers"], outcome.value)
     actual = np.array([row["formation_energy"] for row in drawn], dtype=float)
     against, hulls = "formation energies of the data set (DFT)", list[Row]()
     if np.isfinite(actual).any():
@@ -69,16 +73,6 @@ def draw_test_rows(rows: Path, count: int, seed: int) -> list[Row]:
     usable = frame[(frame["split"] == "test") & (frame["reason"] == "")]
     places = np.random.default_rng(seed).permutation(len(usable))[:count]
     return records_of(usable.iloc[np.sort(places)])
-
-
-def formation_energies(rows: Sequence[Row], *, workers: int, seconds: float, load: Callable[[], Any]) -> Floats:
-    """Return the formation energies of unrelaxed crystals by a calculator, in eV/atom; NaN where it fails."""
-    crystals, energies = [crystal_of(row) for row in rows], np.full(len(rows), math.nan)
-    options: dict[str, Any] = {"workers": workers, "seconds": seconds, "label": "calibrating", "initialise": load}
-    for position, outcome in run_tasks(static_energy, crystals, **options):
-        if outcome.value is not None:
-            energies[position], _ = formation_energy(rows[position]["numbers"], outcome.value)
-    return energies
 
 
 def compare_hulls(hull: Hull, rows: Sequence[Row], formed: Floats, seed: int) -> Iterable[Row]:

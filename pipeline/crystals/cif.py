@@ -2,8 +2,7 @@
 
 Plain files in P 1, as in benchmark data and as pymatgen writes them, are read directly, about thirty times faster.
 Everything else goes through pymatgen. Both give the same crystals, up to the order of the atoms: coordinates within
-1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell. Deuterium and tritium are read as hydrogen:
-their chemistry is the same, and so are their energies in density-functional theory.
+1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell. Deuterium and tritium are read as hydrogen.
 """
 
 import re

@@ -2,8 +2,7 @@
 
 A data set of crystals is a file in `pipeline/crystals/datasets` with `CRYSTALS = True`, `Options` and
 `read(options, seed, cache)`, which returns the rows of all its structures; the rest comes from here. Rows are a crystal
-frame with `split`, `formation_energy`, `energy_above_hull` (eV/atom, NaN: unknown) and `niggli`: whether the cell is
-reduced.
+frame with `split`, `formation_energy`, `energy_above_hull` (eV/atom, NaN: unknown) and `niggli` (a reduced cell).
 """
 
 import warnings
@@ -116,8 +115,7 @@ def tokens_of(name: str, rows: pd.DataFrame, options: CrystalOptions) -> TokenDa
 
 def rejections(rows: pd.DataFrame) -> dict[str, int]:
     """Return how many rows were rejected for each reason; text after a colon is about one structure, and ignored."""
-    counts = rows["reason"][rows["reason"] != ""].str.split(":").str[0].value_counts()
-    return {str(reason): int(count) for reason, count in counts.items()}
+    return rows["reason"][rows["reason"] != ""].str.split(":").str[0].value_counts().to_dict()
 
 
 def _taken(records: list[Row], split: str, options: CrystalOptions, seed: int) -> list[Row]:

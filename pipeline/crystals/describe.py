@@ -1,8 +1,7 @@
 """The description of structures one by one: validity, density, fingerprints.
 
-Fingerprints are those of the coverage metrics of Xie et al. (2022): Magpie statistics of the elements (Ward et al.,
-2016), scaled by published constants, and order parameters of the sites (Zimmermann and Jain, 2020), averaged over the
-cell.
+Fingerprints are those of Xie et al. (2022): Magpie statistics of the elements (Ward et al., 2016), scaled by published
+constants, and order parameters of the sites (Zimmermann and Jain, 2020), averaged over the cell.
 """
 
 import json
@@ -40,9 +39,8 @@ def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: J
     rows: list[Row] = [{**NOTHING, "fingerprint_reason": reason} for reason in frame["reason"]]
     reasons, crystals = list(frame["reason"]), crystals_of(frame)
     usable = [place for place, crystal in enumerate(crystals) if crystal is not None]
-    items = [crystals[place] for place in usable]
     run = partial(run_tasks, finished=finished, workers=workers, seconds=seconds)
-    for item, outcome in run(properties, items, label="validity"):
+    for item, outcome in run(properties, [crystals[place] for place in usable], label="validity"):
         place = usable[item]
         rows[place] |= outcome.value or {}
         reasons[place] = reasons[place] or outcome.reason or rows[place]["reason"]

@@ -4,9 +4,8 @@ CHGNet predicts energies, forces and stresses as the Materials Project's DFT giv
 (B. Deng et al., Nature Machine Intelligence 5, 1031 (2023)). Its weights come with its package.
 
 The reference energies of the elements are rounded to 0.01 eV/atom. So a formation energy, and with it an energy above
-the hull, is uncertain by up to 0.005 eV/atom (all elements off in the same direction), before any error of CHGNet or
-of DFT. The points of the hull are relative to references that are not rounded, so this does not cancel: within
-5 meV/atom of the hull, rounding alone can decide whether E_hull < 0.
+the hull, is uncertain by up to 0.005 eV/atom, before any error of CHGNet or of DFT. The points of the hull are relative
+to references that are not rounded: within 5 meV/atom of the hull, rounding alone can decide whether E_hull < 0.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Which crystals are new: the first of their kind (unique), and unlike those of the training set (novel).
 
-Two crystals are the same if the StructureMatcher of pymatgen says so with its default tolerances: 0.2 for lengths (as a
-share), 0.3 for sites (as a share of the mean free length per atom) and 5 degrees for angles, after scaling both
-primitive cells to one volume. Only crystals with the same reduced formula are compared.
-
-This is not an equivalence: A may be like B, and B like C, but A unlike C. Crystals are of one kind if such a chain
-connects them, so the number of kinds does not depend on their order.
+Two crystals of the same reduced formula are the same if the StructureMatcher of pymatgen says so with its default
+tolerances: 0.2 for lengths (as a share), 0.3 for sites (as a share of the mean free length per atom) and 5 degrees for
+angles, after scaling both primitive cells to one volume. This is not an equivalence: A may be like B, and B like C, but
+A unlike C. Crystals are of one kind if such a chain connects them, so the number of kinds does not depend on their
+order.
 """
 
 from collections import defaultdict

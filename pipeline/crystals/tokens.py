@@ -5,7 +5,7 @@ The vocabulary has the paper's 878 tokens in the paper's order: 500 lengths 0.0 
 the same point as 0.00: it is never data, encoding writes 0.00, and decoding reads both as 0.
 
 Numbers become tokens by one of two rules. Both start from the number written with 8 decimals, as in CIF files, so noise
-beyond these, such as 0.29 * 100 = 28.999999999999996, does not matter:
+beyond these does not matter:
 
 - `nearest`: to the nearest token, halves up. An atom at 0.999 goes to 0.00, its neighbour across the face of the cell.
 - `truncate`: further decimals are cut off, the rule of the paper and its peers. It makes cells about 3 % too small, and
