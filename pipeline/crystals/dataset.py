@@ -115,7 +115,8 @@ def tokens_of(name: str, rows: pd.DataFrame, options: CrystalOptions) -> TokenDa
 
 def rejections(rows: pd.DataFrame) -> dict[str, int]:
     """Return how many rows were rejected for each reason; text after a colon is about one structure, and ignored."""
-    return rows["reason"][rows["reason"] != ""].str.split(":").str[0].value_counts().to_dict()
+    counts = rows["reason"][rows["reason"] != ""].str.split(":").str[0].value_counts()
+    return {str(reason): int(count) for reason, count in counts.items()}
 
 
 def _taken(records: list[Row], split: str, options: CrystalOptions, seed: int) -> list[Row]:
