@@ -4,7 +4,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LONG = {
-    "pipeline/crystals/workers.py": "both ends of the pipe in one file",
 }
 
 

@@ -1,6 +1,7 @@
 """The stage that puts together what is known about each structure: validity, energies, stability, novelty."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,28 +18,17 @@ from pipeline.store.atomic import replacing
 
 DESCRIBED = ("structural_valid", "composition_valid", "composition_valid_default")
 RELAXED = ("id", "reason", "converged", "steps", "energy_per_atom", "lengths", "angles", "numbers", "fractions")
+ENERGIES = ("energy_per_atom", "formation_energy", "hull_energy", "energy_above_hull")
 COLUMNS = {
-    "id": "str",
-    "reason": "str",
-    "formula": "str",
-    "atoms": "int64",
-    "elements": "int64",
+    **dict.fromkeys(("id", "reason", "formula"), "str"),
+    **dict.fromkeys(("atoms", "elements"), "int64"),
     "density": "float64",
-    **dict.fromkeys(DESCRIBED, "bool"),
-    "relaxed": "bool",
-    "converged": "bool",
+    **dict.fromkeys((*DESCRIBED, "relaxed", "converged"), "bool"),
     "relax_reason": "str",
     "steps": "int64",
-    "energy_per_atom": "float64",
-    "formation_energy": "float64",
-    "hull_energy": "float64",
-    "energy_above_hull": "float64",
+    **dict.fromkeys(ENERGIES, "float64"),
     "hull_reason": "str",
-    "stable": "bool",
-    "metastable": "bool",
-    "unique": "bool",
-    "novel": "bool",
-    "sun": "bool",
+    **dict.fromkeys(("stable", "metastable", "unique", "novel", "sun"), "bool"),
     "match_reason": "str",
 }
 OF_HULL = ("hull_energy", "energy_above_hull", "stable", "metastable", "sun")
@@ -57,9 +47,8 @@ def assess_rows(
     """Return the columns of :data:`COLUMNS`, but no stability without a hull, and no novelty without a training set.
 
     Uniqueness and novelty are those of the relaxed structure if its relaxation converged, otherwise of the generated
-    one. A structure that is invalid, or that could not be matched in time, is neither unique nor novel, and others like
-    it may still be. S.U.N. structures are the first of each kind among the stable and novel ones, even if an unstable
-    structure before them is like them.
+    one. A structure that is invalid, or that could not be matched in time, is neither, and others like it may still be.
+    S.U.N. structures are the first of each kind among the stable and novel ones, whatever unstable one is like them.
     """
     for name, frame in (("structures", described), ("relaxed structures", relaxed)):
         if (twice := frame["id"].duplicated()).any():
@@ -70,10 +59,9 @@ def assess_rows(
     rows, crystals = [], []
     for row in records_of(described):
         attempt = attempts.get(row["id"])
-        converged = attempt is not None and bool(attempt["converged"])
         usable = bool(row["structural_valid"]) and not row["reason"]
-        crystals.append(crystal_of(attempt if attempt is not None and converged else row) if usable else None)
-        rows.append({name: row[name] for name in COLUMNS if name in row} | _energies(row, attempt, hull))
+        crystals.append(crystal_of(attempt if attempt and attempt["converged"] else row) if usable else None)
+        rows.append({name: row[name] for name in COLUMNS if name in row} | _energies(attempt, hull))
     matches = match_crystals(crystals, train or [], workers=workers, seconds=seconds)
     unique = first_places(matches, range(len(rows)))
     sun = first_places(matches, [place for place, row in enumerate(rows) if row["stable"] and matches[place].novel])
@@ -90,27 +78,22 @@ def write_csv(path: Path, frame: pd.DataFrame) -> None:
         frame.to_csv(temporary, index=False, float_format="%.6g")
 
 
-def _energies(row: Row, attempt: Row | None, hull: Hull | None) -> dict[str, Any]:
+def _energies(attempt: Row | None, hull: Hull | None) -> dict[str, Any]:
     """Return a structure's energies and stability from its relaxation and the hull; unknown energies are NaN."""
-    values: dict[str, Any] = {
-        "relaxed": attempt is not None,
-        "converged": attempt is not None and bool(attempt["converged"]),
-        "relax_reason": attempt["reason"] if attempt is not None else "not attempted",
-        "steps": int(attempt["steps"]) if attempt is not None else 0,
-        "energy_per_atom": float(attempt["energy_per_atom"]) if attempt is not None else math.nan,
-        **dict.fromkeys(("formation_energy", "hull_energy", "energy_above_hull"), math.nan),
-        "hull_reason": "",
-        "stable": False,
-        "metastable": False,
-    }
-    if attempt is None or not math.isfinite(values["energy_per_atom"]):
+    values: dict[str, Any] = dict.fromkeys(ENERGIES, math.nan)
+    values |= {"relax_reason": "not attempted", "steps": 0, "hull_reason": ""}
+    values |= dict.fromkeys(("relaxed", "converged", "stable", "metastable"), False)
+    if attempt is None:
         return values
-    numbers = [int(number) for number in attempt["numbers"]]
-    formation, reason = formation_energy(numbers, values["energy_per_atom"])
+    values |= {"relaxed": True, "relax_reason": attempt["reason"]}
+    values |= {name: attempt[name] for name in ("converged", "steps", "energy_per_atom")}
+    if not math.isfinite(values["energy_per_atom"]):
+        return values
+    formation, reason = formation_energy(attempt["numbers"], values["energy_per_atom"])
     values |= {"formation_energy": formation, "hull_reason": reason}
     if hull is None or reason:
         return values
-    composition = {z: numbers.count(z) for z in sorted(set(numbers))}
+    composition = Counter[int](attempt["numbers"])
     on_hull, reason = hull.energy(composition)
     above = formation - on_hull
     counts = bool(values["converged"]) and len(composition) >= 2  # NaN is neither below nor above

@@ -1,6 +1,7 @@
 """How far CHGNet and the hull can be trusted: both are compared with known energies of test structures."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline.config import Crystals
-from pipeline.crystals.chgnet import load_chgnet, static_energy
 from pipeline.crystals.crystal import Floats
-from pipeline.crystals.energies import METASTABLE, formation_energy
+from pipeline.crystals.energies import METASTABLE, formation_energy, load_chgnet, static_energy
 from pipeline.crystals.hull import DATA_SET, ELEMENT, PUBLISHED, Hull, shares_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
 from pipeline.crystals.workers import run_tasks
@@ -24,20 +24,9 @@ RESAMPLES = 2000
 NEARLY = 1e-6  # eV/atom; less is on the hull
 NOTE = "Energies in eV/atom, with the 95 % interval of the mean; left out: structures without one of the energies."
 GROUND_STATE = "published ground state of the same formula (another polymorph would be lower than the structure)"
-COLUMNS = (
-    "compared",
-    "against",
-    "n",
-    "left_out",
-    "mean_absolute_error",
-    "mean_absolute_error_low",
-    "mean_absolute_error_high",
-    "median_absolute_error",
-    "bias",
-    "agree_at_0",
-    "agree_at_0.1",
-    "unit",
-)
+MEAN = ("mean_absolute_error", "mean_absolute_error_low", "mean_absolute_error_high")
+AGREEMENT = ("agree_at_0", "agree_at_0.1")
+COLUMNS = ("compared", "against", "n", "left_out", *MEAN, "median_absolute_error", "bias", *AGREEMENT, "unit")
 
 
 def write_calibration(
@@ -58,16 +47,21 @@ def write_calibration(
     """
     known = Hull.load(hull)
     drawn = draw_test_rows(rows, chosen.calibration, seed)
-    predicted = formation_energies(drawn, workers=chosen.workers, seconds=chosen.seconds, load=load)
+    predicted, crystals = np.full(len(drawn), math.nan), [crystal_of(row) for row in drawn]  # NaN: CHGNet fails
+    options: dict[str, Any] = {"workers": chosen.workers, "seconds": chosen.seconds, "initialise": load}
+    for place, outcome in run_tasks(static_energy, crystals, label="calibrating", **options):
+        if outcome.value is not None:
+            predicted[place], _ = formation_energy(drawn[place]["numbers"], outcome.value)
     actual = np.array([row["formation_energy"] for row in drawn], dtype=float)
+    against, hulls = "formation energies of the data set (DFT)", list[Row]()
     if np.isfinite(actual).any():
-        against = "formation energies of the data set (DFT)"
-        table = [compare("formation energy by CHGNet", against, predicted, actual, seed)]
-        table += list(compare_hulls(known, drawn, actual, seed))
+        hulls = list(compare_hulls(known, drawn, actual, seed))
     else:
-        lowest = ground_states(known)
+        against, lowest = GROUND_STATE, dict[Any, float]()
+        for point in known.points:
+            lowest[point.shares] = min(point.energy, lowest.get(point.shares, point.energy))
         actual = np.array([lowest.get(shares_of(_composition(row)), math.nan) for row in drawn])
-        table = [compare("formation energy by CHGNet", GROUND_STATE, predicted, actual, seed)]
+    table = [compare("formation energy by CHGNet", against, predicted, actual, seed), *hulls]
     write_text(csv, pd.DataFrame(table, columns=list(COLUMNS)).to_csv(index=False))
     write_text(markdown, f"{markdown_table(table, [], COLUMNS[:2], COLUMNS[2:-1])}\n{NOTE}\n")
     write_numbers(numbers, {row["compared"]: row for row in table})
@@ -79,17 +73,6 @@ def draw_test_rows(rows: Path, count: int, seed: int) -> list[Row]:
     usable = frame[(frame["split"] == "test") & (frame["reason"] == "")]
     places = np.random.default_rng(seed).permutation(len(usable))[:count]
     return records_of(usable.iloc[np.sort(places)])
-
-
-def formation_energies(rows: Sequence[Row], *, workers: int, seconds: float, load: Callable[[], Any]) -> Floats:
-    """Return the formation energies of unrelaxed crystals by a calculator, in eV/atom; NaN where it fails."""
-    crystals = [crystal_of(row) for row in rows]
-    options: dict[str, Any] = {"workers": workers, "seconds": seconds, "label": "calibrating", "initialise": load}
-    energies = np.full(len(rows), math.nan)
-    for position, outcome in run_tasks(static_energy, crystals, **options):
-        if outcome.value is not None:
-            energies[position], _ = formation_energy(rows[position]["numbers"], outcome.value)
-    return energies
 
 
 def compare_hulls(hull: Hull, rows: Sequence[Row], formed: Floats, seed: int) -> Iterable[Row]:
@@ -123,14 +106,9 @@ def compare(name: str, against: str, values: Floats, references: Floats, seed: i
         return row
     errors = np.abs(differences)
     resampled = np.random.default_rng(seed).choice(errors, (RESAMPLES, len(errors))).mean(axis=1)
-    low, high = np.quantile(resampled, (0.025, 0.975))
-    return row | {
-        "mean_absolute_error": float(errors.mean()),
-        "mean_absolute_error_low": float(low),
-        "mean_absolute_error_high": float(high),
-        "median_absolute_error": float(np.median(errors)),
-        "bias": float(differences.mean()),
-    }
+    mean = map(float, (errors.mean(), *np.quantile(resampled, (0.025, 0.975))))
+    rest = {"median_absolute_error": float(np.median(errors)), "bias": float(differences.mean())}
+    return row | dict(zip(MEAN, mean, strict=True)) | rest
 
 
 def agreement(ours: Floats, theirs: Floats) -> Row:
@@ -138,18 +116,9 @@ def agreement(ours: Floats, theirs: Floats) -> Row:
     both = np.isfinite(ours) & np.isfinite(theirs)
     if not both.any():
         return {}
-    limits = {"agree_at_0": NEARLY, "agree_at_0.1": METASTABLE + NEARLY}
-    return {name: float(((ours[both] <= limit) == (theirs[both] <= limit)).mean()) for name, limit in limits.items()}
-
-
-def ground_states(hull: Hull) -> dict[tuple[tuple[int, float], ...], float]:
-    """Return the lowest known formation energy in eV/atom at each composition."""
-    lowest: dict[tuple[tuple[int, float], ...], float] = {}
-    for point in hull.points:
-        lowest[point.shares] = min(point.energy, lowest.get(point.shares, point.energy))
-    return lowest
+    limits = zip(AGREEMENT, (NEARLY, METASTABLE + NEARLY), strict=True)
+    return {name: float(((ours[both] <= limit) == (theirs[both] <= limit)).mean()) for name, limit in limits}
 
 
 def _composition(row: Row) -> dict[int, float]:
-    numbers = [int(number) for number in row["numbers"]]
-    return {z: float(numbers.count(z)) for z in set(numbers)}
+    return {int(z): float(count) for z, count in Counter[int](row["numbers"]).items()}

@@ -2,8 +2,7 @@
 
 Plain files in P 1, as in benchmark data and as pymatgen writes them, are read directly, about thirty times faster.
 Everything else goes through pymatgen. Both give the same crystals, up to the order of the atoms: coordinates within
-1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell. Deuterium and tritium are read as hydrogen:
-their chemistry is the same, and so are their energies in density-functional theory.
+1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell. Deuterium and tritium are read as hydrogen.
 """
 
 import re
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.crystals.crystal import Crystal, Floats, fault_of_cell
+from pipeline.crystals.crystal import Crystal, fault_of_cell
 from pipeline.crystals.elements import NUMBERS
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ _PLAIN = re.compile(
     rf"((?: +[A-Z][a-z]? +\w+ +1(?: +{_NUMBER}){{3}} +1(?:\.0*)? *\n)+)\s*"
 )
 _CELL_ITEM = re.compile(rf"^\s*_cell_(length_[abc]|angle_(?:alpha|beta|gamma))\s+({_NUMBER})", re.MULTILINE)
-_THIRDS = (1 / 3, 2 / 3)
-_TOLERANCE = 1e-4
 _ONE_SITE = 1e-3  # atoms this close may be one site: pymatgen has to decide
 
 
@@ -58,52 +55,42 @@ def crystal_of_structure(structure: "Structure", id: str) -> Crystal | str:
 def _plain_crystal(text: str, id: str) -> Crystal | None:
     """Return the crystal of a plain file in P 1; None for all other files."""
     match = _PLAIN.fullmatch(text)
-    if match is None:
-        return None
-    atoms = [line.split() for line in match[7].splitlines()]
-    if any(atom[0] not in NUMBERS for atom in atoms):
+    atoms = [line.split() for line in match[7].splitlines()] if match else []
+    if match is None or any(atom[0] not in NUMBERS for atom in atoms):
         return None
     cell = np.array([float(match[group]) for group in range(1, 7)])
     numbers = np.array([NUMBERS[atom[0]] for atom in atoms], dtype=np.int64)
     fractions = np.array([[float(value) for value in atom[3:6]] for atom in atoms])
-    for third in _THIRDS:
-        fractions[np.abs(fractions / third - 1) <= _TOLERANCE] = third
+    for third in (1 / 3, 2 / 3):
+        fractions[np.abs(fractions / third - 1) <= 1e-4] = third
     fractions %= 1.0
-    return None if _share_a_site(fractions) else Crystal(id, cell[:3], cell[3:], numbers, fractions)
-
-
-def _share_a_site(fractions: Floats) -> bool:
     apart = fractions[:, None] - fractions
     near = (np.abs(apart - np.rint(apart)) < _ONE_SITE).all(-1)
-    return int(near.sum()) > len(fractions)
+    return None if near.sum() > len(fractions) else Crystal(id, cell[:3], cell[3:], numbers, fractions)
 
 
 def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
     from pymatgen.io.cif import CifParser
 
     results: list[Crystal | str] = []
-    for block in _blocks(text):
+    # Each data block with atoms is parsed on its own, so that a bad one does not spoil the others.
+    blocks = [f"data_{block}" for block in re.split(r"^\s*data_", f"\n{text}", flags=re.MULTILINE)[1:]]
+    for block in (block for block in blocks if "_atom_site_" in block):
         if fault := _fault_of_cell(block):
             results.append(fault)
             continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                structures = CifParser.from_str(block, check_cif=False).parse_structures(
-                    primitive=False, on_error="raise"
-                )
+                parser = CifParser.from_str(block, check_cif=False)
+                structures = parser.parse_structures(primitive=False, on_error="raise")
         # Users have all kinds of files, and the parser may raise anything. The row reports the reason.
         except Exception as error:
-            results.append(f"does not parse: {_first_line(error)}")
+            lines = [line for line in str(error).splitlines() if line and not line.startswith("No structure parsed")]
+            results.append(f"does not parse: {(lines or [type(error).__name__])[0][:200]}")
         else:
             results += [crystal_of_structure(structure, id) for structure in structures]
     return results or ["does not parse: no data block with atoms"]
-
-
-def _blocks(text: str) -> list[str]:
-    """Return the data blocks with atoms; each is parsed on its own, so that a bad one does not spoil the others."""
-    blocks = [f"data_{block}" for block in re.split(r"^\s*data_", f"\n{text}", flags=re.MULTILINE)[1:]]
-    return [block for block in blocks if "_atom_site_" in block]
 
 
 def _fault_of_cell(block: str) -> str:
@@ -111,8 +98,3 @@ def _fault_of_cell(block: str) -> str:
     found = {name: float(value) for name, value in _CELL_ITEM.findall(block)}
     values = np.array([found[name] for name in sorted(found, key=lambda name: not name.startswith("length"))])
     return fault_of_cell(values[:3], values[3:]) if len(values) == 6 else ""
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line and not line.startswith("No structure parsed")]
-    return (lines or [type(error).__name__])[0][:200]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.crystals.energies import elemental_energies, symbols_of
 
@@ -41,8 +40,8 @@ def corrected_energy(entry: ComputedEntry) -> tuple[float, str]:
 
 def _cause(entry: ComputedEntry, message: str) -> str:
     """Return why an entry cannot be mixed with others, in the same words every time."""
-    if entry.parameters.get("run_type") not in ("GGA", "GGA+U"):
-        return f"computed with {entry.parameters.get('run_type')}, not with GGA or GGA+U"
+    if (kind := entry.parameters.get("run_type")) not in ("GGA", "GGA+U"):
+        return f"computed with {kind}, not with GGA or GGA+U"
     if "POTCAR" in message:  # the message names them in any order
         return "not the potentials of the Materials Project"
     return message.splitlines()[0].partition(" for {")[0]
@@ -72,8 +71,7 @@ def change_of_2020(composition: Composition) -> float:
     return change / sum(counts.values())
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(NamedTuple):
     """Corrections in eV per atom: for pure elements, for anions, and (by anion) for metals with a Hubbard U."""
 
     elements: Mapping[str, float]
@@ -83,26 +81,16 @@ class Figures:
 
 # A. Jain et al., Phys. Rev. B 84, 045115 (2011), and oxides and sulfides as the Materials Project used them until 2020.
 _ELEMENTS_OF_2011 = {1: -3.23973666138, 7: -7.95247218762, 9: -1.42055013381, 17: -1.25385097674}  # eV/atom, by Z
-_ANIONS_OF_2011 = {"O": -0.70229, "S": -0.66346}
-_METALS_OF_2011 = {
-    "V": -1.682,
-    "Cr": -2.013,
-    "Mn": -1.68085015096,
-    "Fe": -2.733,
-    "Co": -1.874,
-    "Ni": -2.164,
-    "Mo": -3.531,
-    "W": -4.351,
-}
+_METALS_OF_2011 = {"V": -1.682, "Cr": -2.013, "Mn": -1.68085015096, "Fe": -2.733, "Co": -1.874, "Ni": -2.164}
+_METALS_OF_2011 |= {"Mo": -3.531, "W": -4.351}
 
 
 @cache
 def _figures() -> tuple[Figures, Figures]:
     """Return the corrections of 2011 and of 2020."""
-    references = elemental_energies()
+    references, scheme = elemental_energies(), _scheme(False)
     elements = {symbols_of([z]): energy - references[z] for z, energy in _ELEMENTS_OF_2011.items()}
-    old = Figures(elements, _ANIONS_OF_2011, {"O": _METALS_OF_2011, "F": _METALS_OF_2011})
-    scheme = _scheme(False)
+    old = Figures(elements, {"O": -0.70229, "S": -0.66346}, dict.fromkeys(("O", "F"), _METALS_OF_2011))
     anions = scheme.comp_correction | {"O": scheme.comp_correction["oxide"]}
     return old, Figures({}, anions, scheme.u_corrections)
 

@@ -31,13 +31,11 @@ class Crystal:
     @classmethod
     def of(cls, id: str, structure: Structure) -> Crystal:
         """Return the crystal of an ordered structure."""
-        return cls(
-            id,
-            np.asarray(structure.lattice.abc, dtype=np.float64),
-            np.asarray(structure.lattice.angles, dtype=np.float64),
-            np.asarray(structure.atomic_numbers, dtype=np.int64),
-            np.asarray(structure.frac_coords, dtype=np.float64).reshape(-1, 3),
+        lengths, angles, fractions = (
+            np.asarray(values, dtype=np.float64)
+            for values in (structure.lattice.abc, structure.lattice.angles, structure.frac_coords)
         )
+        return cls(id, lengths, angles, np.asarray(structure.atomic_numbers, dtype=np.int64), fractions.reshape(-1, 3))
 
     def structure(self) -> Structure:
         """Return the structure; raise a ValueError if the cell cannot exist (angles that do not close)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ def draw_crystal(axes: Axes, crystal: Crystal) -> None:
     from ase.data import covalent_radii
     from ase.data.colors import jmol_colors
     from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Polygon
 
     matrix = crystal.structure().lattice.matrix
     numbers, fractions = _with_images(crystal)
@@ -44,9 +45,10 @@ def draw_crystal(axes: Axes, crystal: Crystal) -> None:
     for place, radius, number in zip(atoms, radii, numbers, strict=True):
         fog = FOG * (near - place[2]) / (near - far)
         layers.append((float(place[2]), _atom(place, float(radius), jmol_colors[number], fog)))
-    for middle, piece in _pieces(corners, atoms, radii):
-        fog = FOG * (near - middle[2]) / (near - far)
-        layers.append((float(middle[2]), [_line(piece, fog)]))
+    for middle, ends in _pieces(corners, atoms, radii):
+        edge = _fogged(EDGE, FOG * (near - middle[2]) / (near - far))
+        line = Polygon(ends[:, :2], closed=False, fill=False, edgecolor=edge, linewidth=0.8)
+        layers.append((float(middle[2]), [line]))
     layers.sort(key=lambda layer: layer[0])
     axes.add_collection(PatchCollection([patch for _, patches in layers for patch in patches], match_original=True))
     low = np.minimum(corners[:, :2].min(0), (atoms[:, :2] - radii[:, None]).min(0))
@@ -96,20 +98,13 @@ def _atom(place: Floats, radius: float, colour: Floats, fog: float) -> list[Patc
 def _pieces(corners: Floats, atoms: Floats, radii: Floats) -> list[tuple[Floats, Floats]]:
     """Return the pieces of the cell's edges outside all atoms: the middle and both ends of each."""
     pieces = []
-    for first, second in product(range(8), repeat=2):
-        if first < second and bin(first ^ second).count("1") == 1:
-            points = np.linspace(corners[first], corners[second], PIECES + 1)
-            for start, end in pairwise(points):
+    for first, second in combinations(range(8), 2):
+        if (first ^ second).bit_count() == 1:
+            for start, end in pairwise(np.linspace(corners[first], corners[second], PIECES + 1)):
                 middle = (start + end) / 2
                 if (np.linalg.norm(atoms - middle, axis=1) > radii).all():
                     pieces.append((middle, np.stack([start, end])))
     return pieces
-
-
-def _line(piece: Floats, fog: float) -> Patch:
-    from matplotlib.patches import Polygon
-
-    return Polygon(piece[:, :2], closed=False, fill=False, edgecolor=_fogged(EDGE, fog), linewidth=0.8)
 
 
 def _fogged(colour: Floats, fog: float) -> tuple[float, ...]:

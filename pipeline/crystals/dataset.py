@@ -2,12 +2,13 @@
 
 A data set of crystals is a file in `pipeline/crystals/datasets` with `CRYSTALS = True`, `Options` and
 `read(options, seed, cache)`, which returns the rows of all its structures; the rest comes from here. Rows are a crystal
-frame with `split`, `formation_energy`, `energy_above_hull` (eV/atom, NaN: unknown) and `niggli`: whether the cell is
-reduced.
+frame with `split`, `formation_energy`, `energy_above_hull` (eV/atom, NaN: unknown) and `niggli` (a reduced cell).
 """
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +29,8 @@ from pipeline.store.progress import Progress
 from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import SPLITS, TokenData
 
-__all__ = [
-    "CrystalOptions",
-    "distances",
-    "read_splits",
-    "rows_of",
-    "shuffle",
-    "split_at_random",
-    "tokens_of",
-    "vocabulary",
-]
-
-ROW_COLUMNS = COLUMNS | {"split": "str", "niggli": "bool"}
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+shuffle = crystal_tokens.shuffle_atoms
 _LIMIT = "use at most so many structures, drawn at random; null: all"
 
 
@@ -65,16 +55,20 @@ def distances(options: CrystalOptions) -> Tensor:
     return crystal_tokens.base_distances()
 
 
-def shuffle(tokens: Tensor, generator: torch.Generator) -> Tensor:
-    """Return tokens [N, D] with the atoms of each crystal in another order; the crystals are the same."""
-    return crystal_tokens.shuffle_atoms(tokens, generator)
+def read_splits(
+    files: Mapping[str, Path], options: CrystalOptions, seed: int, shares: Mapping[str, float] | None = None
+) -> pd.DataFrame:
+    """Return the rows of the structures in a file for each split; an id that is not unique gets its split as a prefix.
 
-
-def read_splits(files: Mapping[str, Path]) -> pd.DataFrame:
-    """Read a file of structures for each split; an id that is not unique gets its split as a prefix."""
+    If there are `shares`, the file for training is split in these.
+    """
     frame = pd.concat([read_structures(path).assign(split=split) for split, path in files.items()], ignore_index=True)
     shared = frame["id"].duplicated(keep=False)
-    return frame.assign(id=frame["id"].where(~shared, frame["split"] + "/" + frame["id"]))
+    frame = frame.assign(id=frame["id"].where(~shared, frame["split"] + "/" + frame["id"]))
+    if shares:
+        own = frame["split"] == "train"
+        frame = pd.concat([split_at_random(frame[own], seed, shares), frame[~own]])
+    return rows_of(frame, options, seed)
 
 
 def split_at_random(frame: pd.DataFrame, seed: int, shares: Mapping[str, float]) -> pd.DataFrame:
@@ -93,16 +87,13 @@ def rows_of(frame: pd.DataFrame, options: CrystalOptions, seed: int) -> pd.DataF
     If a split is limited, its structures are taken in a random order until enough of them can be used. Those that were
     rejected on the way are listed, and the rest is left out.
     """
-    rows: list[Row] = []
+    rows = [row for split in SPLITS for row in _taken(records_of(frame[frame["split"] == split]), split, options, seed)]
+    taken = frame_of(rows, COLUMNS | {"split": "str", "niggli": "bool"})
     for split in SPLITS:
-        records = records_of(frame[frame["split"] == split])
-        limit = getattr(options, split)
-        order = np.arange(len(records))
-        if limit is not None:
-            np.random.default_rng(derive_seed(seed, "limit", split)).shuffle(order)
-        rows += _taken(records, order, limit, options, split)
-    taken = frame_of(rows, ROW_COLUMNS)
-    print(summary_of(taken), flush=True)
+        chosen = taken[taken["split"] == split]
+        rejected = rejections(chosen)
+        print(f"{split}: {len(chosen) - sum(rejected.values())} structures, {sum(rejected.values())} rejected")
+        print("".join(f"  {count} x {reason}\n" for reason, count in rejected.items()), end="", flush=True)
     return taken
 
 
@@ -116,24 +107,10 @@ def tokens_of(name: str, rows: pd.DataFrame, options: CrystalOptions) -> TokenDa
             rejected = f"{len(chosen)} structures, all of them rejected" if len(chosen) else "no structures at all"
             why = "".join(f"\n  {count} x {reason}" for reason, count in rejections(chosen).items())
             raise KinoflowError(f"{name}: nothing in the split {split!r}: {rejected}; give more or other data{why}")
-        encoded = [
-            crystal_tokens.encode(crystal, options.rounding, options.max_atoms) for crystal in crystals if crystal
-        ]
-        splits[split] = torch.from_numpy(np.stack(encoded))
+        encode = partial(crystal_tokens.encode, rounding=options.rounding, max_atoms=options.max_atoms)
+        splits[split] = torch.from_numpy(np.stack([encode(crystal) for crystal in crystals if crystal]))
     origin = {"name": name} | options.model_dump()
     return TokenData(**splits, vocabulary=vocabulary(options), origin=origin, distances=distances(options))
-
-
-def summary_of(rows: pd.DataFrame) -> str:
-    """Return lines that say for each split how many structures were used, and how many rejected for each reason."""
-    lines = []
-    for split in SPLITS:
-        chosen = rows[rows["split"] == split]
-        rejected = rejections(chosen)
-        usable = len(chosen) - sum(rejected.values())
-        lines.append(f"{split}: {usable} structures, {sum(rejected.values())} rejected")
-        lines += [f"  {count} x {reason}" for reason, count in rejected.items()]
-    return "\n".join(lines)
 
 
 def rejections(rows: pd.DataFrame) -> dict[str, int]:
@@ -142,11 +119,11 @@ def rejections(rows: pd.DataFrame) -> dict[str, int]:
     return {str(reason): int(count) for reason, count in counts.items()}
 
 
-def _taken(
-    records: list[Row], order: np.ndarray[Any, Any], limit: int | None, options: CrystalOptions, split: str
-) -> list[Row]:
+def _taken(records: list[Row], split: str, options: CrystalOptions, seed: int) -> list[Row]:
     """Return the rows of one split in their order."""
-    taken: dict[int, Row] = {}
+    limit, order, taken = getattr(options, split), np.arange(len(records)), dict[int, Row]()
+    if limit is not None:
+        np.random.default_rng(derive_seed(seed, "limit", split)).shuffle(order)
     usable, enough = 0, len(records) if limit is None else min(limit, len(records))
     with Progress(f"cells of {split}", max(enough, 1), unit="structure") as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from pymatgen
@@ -164,19 +141,13 @@ def _row(record: Row, options: CrystalOptions) -> Row:
     crystal = crystal_of(record)
     if record["reason"] or crystal is None:
         return record | {"niggli": False}
-    small = len(crystal.numbers) <= options.max_atoms
-    reduced = _reduced(crystal) if options.niggli and small else None
-    crystal, reason = reduced or crystal, ""
+    reduced, reason = None, ""
+    if options.niggli and len(crystal.numbers) <= options.max_atoms:
+        with suppress(ValueError):  # the reduction finds no Niggli cell: the cell is kept as it is
+            reduced = Crystal.of(crystal.id, crystal.structure().get_reduced_structure("niggli"))
+    crystal = reduced or crystal
     try:
         crystal_tokens.encode(crystal, options.rounding, options.max_atoms)
     except crystal_tokens.EncodingError as error:
         reason = error.reason
     return record | row_of(crystal) | {"reason": reason, "niggli": reduced is not None}
-
-
-def _reduced(crystal: Crystal) -> Crystal | None:
-    """Return the crystal in its Niggli cell; None if the reduction finds none. The cell is then kept as it is."""
-    try:
-        return Crystal.of(crystal.id, crystal.structure().get_reduced_structure("niggli"))
-    except ValueError:
-        return None

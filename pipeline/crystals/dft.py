@@ -1,22 +1,22 @@
-"""Density functional theory, the last word on stability: inputs for a user to run, and their results."""
+"""Density functional theory, the last word on stability: inputs of VASP for a user to run, and their results."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from pipeline.crystals.corrections import corrected_energy
+from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import Hull
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
-from pipeline.crystals.vasp import output_in, parameters_of, read_output, write_inputs
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import write_text
 from pipeline.store.parquet import read_table, write_table
@@ -29,21 +29,17 @@ if TYPE_CHECKING:  # importing pymatgen takes a second, and most commands do not
 MANIFEST = "manifest.csv"
 CELL, ATOM = "energy_ev", "energy_ev_per_atom"  # columns of a table of results: energy of the cell, or per atom
 NO_RESULT = "no result"
-COLUMNS = {
-    "dft_energy_per_atom": "float64",
-    "dft_formation_energy": "float64",
-    "dft_energy_above_hull": "float64",
-    "dft_stable": "boolean",
-    "dft_reason": "str",
-}
+SAME_FUNCTIONAL = {"PBE": "GGA", "PBE+U": "GGA+U"}  # VASP 6 writes out what VASP 5 takes from the potentials
+OUTPUTS = ("vasprun.xml", "vasprun.xml.gz")
+COLUMNS = dict.fromkeys(("dft_energy_per_atom", "dft_formation_energy", "dft_energy_above_hull"), "float64")
+COLUMNS |= {"dft_stable": "boolean", "dft_reason": "str"}
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The entry of a calculation, or the reason why there is none."""
 
     entry: ComputedEntry | None
-    reason: str
+    reason: str = ""
 
 
 def write_dft_inputs(structures: Path, relaxed: Path, folder: Path, threshold: float) -> None:
@@ -60,8 +56,7 @@ def write_dft_inputs(structures: Path, relaxed: Path, folder: Path, threshold: f
         if names.setdefault(name, row["id"]) != row["id"]:
             raise KinoflowError(f"{structures}: {names[name]!r} and {row['id']!r} have the same folder; rename one")
         reason = "no relaxed structure" if crystal is None else write_inputs(crystal, folder / name)
-        line = {key: row[key] for key in ("id", "formula", "energy_above_hull")}
-        lines.append(line | {"folder": "" if reason else name, "reason": reason})
+        lines.append(row | {"folder": "" if reason else name, "reason": reason})
     manifest = folder / MANIFEST
     columns = ["id", "formula", "energy_above_hull", "folder", "reason"]
     write_text(manifest, pd.DataFrame(lines, columns=columns).to_csv(index=False))
@@ -102,9 +97,7 @@ def verdict(row: Row, result: Result, hull: Hull) -> dict[str, Any]:
         return values | {"dft_reason": f"another composition: {composition.reduced_formula}"}
     counts = {element.Z: int(amount) for element, amount in composition.items()}
     apart, reason = formation_energy([z for z, count in counts.items() for _ in range(count)], 0.0)
-    if reason:
-        return values | {"dft_reason": reason}
-    energy, reason = corrected_energy(result.entry)
+    energy, reason = (math.nan, reason) if reason else corrected_energy(result.entry)
     if reason:
         return values | {"dft_reason": reason}
     formed = energy + apart
@@ -119,14 +112,12 @@ def verdict(row: Row, result: Result, hull: Hull) -> dict[str, Any]:
 def results_in_folder(folder: Path, rows: Sequence[Row]) -> dict[str, Result]:
     """Return the results of the structures that have a folder."""
     if not folder.is_dir():
-        raise KinoflowError(
-            f"{folder}: no such file or folder; give the folder with the results of DFT, or a CSV table"
-        )
+        advice = "give the folder with the results of DFT, or a CSV table"
+        raise KinoflowError(f"{folder}: no such file or folder; {advice}")
     found = {}
     for row in rows:
-        path = _output_of(folder, row)
-        if path is not None:
-            found[row["id"]] = Result(*read_output(path))
+        if path := _output_of(folder, row):
+            found[row["id"]] = read_output(path)
         elif (folder / folder_name(row["id"])).is_dir():
             found[row["id"]] = Result(None, "missing vasprun.xml")
     return found
@@ -157,6 +148,65 @@ def folder_name(id: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]|^\.+", "_", id)
 
 
+def write_inputs(crystal: Crystal, folder: Path) -> str:
+    """Write INCAR, KPOINTS, POSCAR and POTCAR of a relaxation (MPRelaxSet); return the reason if that is impossible.
+
+    If pymatgen knows no pseudopotentials (PMG_VASP_PSP_DIR), write a POTCAR.spec with their names instead.
+    """
+    from pymatgen.core import SETTINGS
+    from pymatgen.io.vasp.sets import MPRelaxSet
+
+    structure = crystal.structure().get_sorted_structure()
+    if missing := sorted({site.symbol for site in structure.species} - set(MPRelaxSet.CONFIG["POTCAR"])):
+        return f"no potential for {', '.join(missing)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # today the Materials Project would choose some of them differently
+        try:
+            MPRelaxSet(structure).write_input(str(folder), potcar_spec="PMG_VASP_PSP_DIR" not in SETTINGS)
+        except (OSError, ValueError, KeyError) as error:
+            return f"no inputs: {type(error).__name__}: {str(error).splitlines()[0]}"
+    return ""
+
+
+def parameters_of(composition: Composition) -> dict[str, Any]:
+    """Return how the Materials Project computes a composition: functional, Hubbard U and potentials."""
+    from pymatgen.io.vasp.sets import MPRelaxSet
+
+    most = max(composition.elements, key=lambda element: element.X).symbol
+    settings, potentials = MPRelaxSet.CONFIG["INCAR"]["LDAUU"].get(most, {}), MPRelaxSet.CONFIG["POTCAR"]
+    symbols = [element.symbol for element in composition.elements]
+    hubbards = {symbol: float(settings[symbol]) for symbol in symbols if settings.get(symbol)}
+    return {
+        "run_type": "GGA+U" if hubbards else "GGA",
+        "hubbards": hubbards,
+        "potcar_symbols": [f"PAW_PBE {potentials.get(symbol, symbol)}" for symbol in symbols],
+    }
+
+
+def read_output(path: Path) -> Result:
+    """Return the entry of a finished relaxation, or the reason why there is none."""
+    from pymatgen.io.vasp.outputs import Vasprun
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            run = Vasprun(path, parse_dos=False, parse_eigen=False, parse_potcar_file=False)
+            if not run.converged_electronic:
+                return Result(None, "electronic steps not converged")
+            if not run.converged_ionic:
+                return Result(None, "ionic steps not converged")
+            entry = run.get_computed_entry(entry_id=path.parent.name)
+            kind = entry.parameters["run_type"]
+            entry.parameters["run_type"] = SAME_FUNCTIONAL.get(kind, kind)
+        except Exception as error:  # a file may be cut off or broken anywhere, and pymatgen may raise anything
+            message = (str(error).splitlines() or [""])[0]
+            return Result(None, f"unreadable {path.name}: {type(error).__name__}: {message}")
+    if not math.isfinite(entry.energy):
+        return Result(None, "energy not finite")
+    return Result(entry)
+
+
 def _result(path: Path, line: Mapping[str, Any], composition: Composition, column: str) -> Result:
     from pymatgen.entries.computed_entries import ComputedEntry
 
@@ -173,11 +223,12 @@ def _result(path: Path, line: Mapping[str, Any], composition: Composition, colum
         raise KinoflowError(f"{path}: the line of id {line['id']!r} cannot be read ({error})") from error
     if not math.isfinite(energy):
         return Result(None, "energy not finite")
-    return Result(ComputedEntry(composition, energy, parameters=parameters, entry_id=line["id"]), "")
+    return Result(ComputedEntry(composition, energy, parameters=parameters, entry_id=line["id"]))
 
 
 def _output_of(folder: Path, row: Row) -> Path | None:
-    return output_in(folder / folder_name(row["id"]))
+    files = (folder / folder_name(row["id"]) / name for name in OUTPUTS)
+    return next((file for file in files if file.is_file()), None)
 
 
 def _composition(row: Row) -> Composition:

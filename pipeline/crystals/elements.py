@@ -4,9 +4,8 @@ The distance is the number of places between two elements in the modified Pettif
 H. Glawe, A. Sanna, E. K. U. Gross and M. A. L. Marques, New J. Phys. 18, 093011 (2016), CC-BY 3.0. They count how often
 one element takes the place of another in known inorganic crystals, and order the elements so that those that replace
 each other are close together. A probability path between elements needs just this: on its way to Na, a token passes
-through K and Li, not through Ne and Mg as it would in the order of atomic numbers. Every element has a place, and no
-two elements share one; electronegativities or radii do not promise that. The scale's elements beyond plutonium (Am to
-Lr, between Pu and Sc) are left out.
+through K and Li, not through Ne and Mg as it would in the order of atomic numbers. No two elements share a place, as
+they might by electronegativity or radius. The scale's elements beyond plutonium (Am to Lr) are left out.
 """
 
 import numpy as np

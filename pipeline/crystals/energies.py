@@ -1,27 +1,67 @@
-"""Formation energies from the energies of crystals and of the elements.
+"""Energies of crystals by CHGNet, and relative to the elements.
+
+CHGNet predicts energies, forces and stresses as the Materials Project's DFT gives them: PBE and PBE+U, corrected
+(B. Deng et al., Nature Machine Intelligence 5, 1031 (2023)). Its weights come with its package.
 
 The reference energies of the elements are rounded to 0.01 eV/atom. So a formation energy, and with it an energy above
-the hull, is uncertain by up to 0.005 eV/atom (all elements off in the same direction), before any error of CHGNet or
-of DFT. The points of the hull are relative to references that are not rounded, so this does not cancel: within
-5 meV/atom of the hull, rounding alone can decide whether E_hull < 0.
+the hull, is uncertain by up to 0.005 eV/atom, before any error of CHGNet or of DFT. The points of the hull are relative
+to references that are not rounded: within 5 meV/atom of the hull, rounding alone can decide whether E_hull < 0.
 """
 
+from __future__ import annotations
+
+import contextlib
+import io
 import json
 import math
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.crystals.crystal import Crystal
+
+if TYPE_CHECKING:  # importing torch and ase takes seconds, and most commands do not need them
+    from ase import Atoms
+    from ase.calculators.calculator import Calculator
 
 METASTABLE = 0.1  # eV/atom; a crystal up to this far above the hull may well exist
 ELEMENTS = Path(__file__).parent / "reference" / "elemental_energies.json"
 
 
+def load_chgnet() -> Calculator:
+    """Return CHGNet on the CPU, where it gives the same numbers every time."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        from chgnet.model.dynamics import CHGNetCalculator
+        from chgnet.model.model import CHGNet
+
+        model = CHGNet.load(use_device="cpu", verbose=False)
+        calculator: Any = CHGNetCalculator(model, use_device="cpu", on_isolated_atoms="error")
+    for remark in ("No Pauling electronegativity", "Converting a tensor with requires_grad"):
+        warnings.filterwarnings("ignore", message=remark)  # or every worker would print it
+    return calculator
+
+
+def atoms_of(crystal: Crystal, calculator: Calculator) -> Atoms:
+    """Return a crystal as ase atoms with a calculator; raise a ValueError if its cell cannot exist."""
+    from ase import Atoms
+
+    matrix = crystal.structure().lattice.matrix
+    return Atoms(crystal.numbers, scaled_positions=crystal.fractions, cell=matrix, pbc=True, calculator=calculator)
+
+
+def static_energy(calculator: Calculator, crystal: Crystal) -> float:
+    """Return the energy of a crystal without relaxation, in eV/atom."""
+    return float(atoms_of(crystal, calculator).get_potential_energy()) / len(crystal.numbers)
+
+
 def formation_energy(numbers: Sequence[int], energy_per_atom: float) -> tuple[float, str]:
     """Return the formation energy in eV/atom of atoms Z, or NaN and the reason why there is none.
 
-    E_f = E - sum_Z x_Z E_Z, with the shares x_Z of the elements and their reference energies E_Z. Energies are those of
-    the Materials Project (PBE and PBE+U, corrected), which is what CHGNet predicts.
+    E_f = E - sum_Z x_Z E_Z, with the shares x_Z of the elements and their reference energies E_Z.
     """
     references, counts = elemental_energies(), Counter(int(number) for number in numbers)
     if unknown := sorted(set(counts) - set(references)):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,7 @@ DIAMETERS = (1.5, 6.0)  # points; if there are very many dots, and if there are 
 RUN, REFERENCE, MEDIAN, BELOW, NEAR = "#2166ac", "#666666", "#b2182b", "#1a9850", "#fdae61"
 
 
-@dataclass(frozen=True)
-class Strip:
+class Strip(NamedTuple):
     """The known energies of the relaxed crystals of a run or a reference, in eV/atom."""
 
     label: str
@@ -141,6 +139,5 @@ def _explain(axes: Axes, height: float) -> None:
         "below the hull": Patch(color=BELOW, alpha=0.13),
         "at most 0.1 eV/atom above it": Patch(color=NEAR, alpha=0.2),
     }
-    names, below = list(entries), -0.42 / height
-    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, below), "borderaxespad": 0.0}
-    axes.legend(list(entries.values()), names, ncols=3, fontsize=7, frameon=False, columnspacing=1.5, **place)
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.42 / height), "borderaxespad": 0.0}
+    axes.legend(entries.values(), entries, ncols=3, fontsize=7, frameon=False, columnspacing=1.5, **place)

@@ -1,23 +1,18 @@
-"""The evaluation of crystals from any source: from files of structures to a table of structures and scores.
-
-It is the chain of the workflow in one call. Every structure has one row, with values or with the reason why there are
-none.
-"""
+"""The evaluation of crystals from any source: the chain of the workflow in one call, from files to scores."""
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from pipeline.config import Config, Crystals, Relaxation
+from pipeline.config import Config, Crystals
 from pipeline.config.plugins import METRICS
 from pipeline.crystals.assess import assess_rows, write_csv
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import describe_rows
-from pipeline.crystals.evidence import CrystalEvidence
 from pipeline.crystals.export import write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
+from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.relaxation import relax_table
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
@@ -52,13 +47,20 @@ def evaluate(
     """
     settings = config.experiments[experiment].crystals or Crystals()
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
-    references = _hull(config, experiment, settings, rows, hull, output / "hull.parquet")
+    references = _hull(config, settings, rows, hull, output / "hull.parquet")
     train, test = _references(config, experiment, settings, rows)
     described = describe_rows(structures, settings.workers, settings.seconds)
-    count = len(described) if relaxed is None else relaxed
-    after = _relax(settings.relaxation.model_copy(update={"count": count}), config.seed, described, output)
+    relaxation = settings.relaxation.model_copy(update={"count": len(described) if relaxed is None else relaxed})
+    crystals, table = output / "described.parquet", output / "relaxed.parquet"
+    write_table(crystals, described)
+    relax_table(relaxation, config.seed, crystals=crystals, journal=output / "journal", output=table)  # may resume
+    after = read_table(table)
     assessed = assess_rows(described, after, references, train, workers=settings.workers, seconds=settings.seconds)
-    scores = _scores(config, experiment, CrystalEvidence(assessed, described, test))
+    evidence, scores = CrystalEvidence(assessed, described, test), dict[str, float]()
+    scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
+    for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):  # those of the experiment, if they need nothing but evidence
+        if measure := METRICS.load(name).measure:
+            scores |= measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
     files = {name: output / name for name in ("structures.parquet", "structures.csv", "relaxed.extxyz", "scores.json")}
     write_table(files["structures.parquet"], assessed)
     write_csv(files["structures.csv"], assessed)
@@ -69,14 +71,6 @@ def evaluate(
     write_provenance(files.values(), {"relaxed": relaxed, "crystals": settings.model_dump()}, config.seed, inputs)
     _show(assessed, scores, output)
     return scores
-
-
-def _relax(settings: Relaxation, seed: int, described: pd.DataFrame, output: Path) -> pd.DataFrame:
-    """Return the relaxed structures; a call that was interrupted resumes."""
-    crystals, table = output / "described.parquet", output / "relaxed.parquet"
-    write_table(crystals, described)
-    relax_table(settings, seed, crystals=crystals, journal=output / "journal", output=table)
-    return read_table(table)
 
 
 def _references(
@@ -105,36 +99,25 @@ def _made_from(artefact: Path, source: Path) -> bool:
     return file_hash(source) in record["inputs"].values() and file_hash(artefact) == record["sha256"]
 
 
-def _hull(
-    config: Config, experiment: str, settings: Crystals, rows: Path | None, hull: Path | None, output: Path
-) -> Hull | None:
+def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | None, output: Path) -> Hull | None:
     """Return the given hull, or build one from what is available, and write it for the next call."""
     if hull is not None:
         return Hull.load(hull)
+    cache = Path(config.data.cache)
     if settings.hull is None:
         try:
             mirror = Path(config.data.mirror) if config.data.mirror else None
-            fetch_by_name("formation_energies", Path(config.data.cache), config.data.order, mirror)
+            fetch_by_name("formation_energies", cache, config.data.order, mirror)
         except FetchError as error:
             print(f"no hull: stability is left out ({error})")
             return None
         if rows is None:
-            points = published_points([Path(config.data.cache) / name for name in FILES], settings.workers)
+            points = published_points([cache / name for name in FILES], settings.workers)
             built = Hull([*points, *elements_of(points)], f"{len(points)} published formation energies")
             built.save(output)
             return built
-    build_hull(settings, config.seed, Path(config.data.cache), rows=rows or output, output=output)
+    build_hull(settings, config.seed, cache, rows=rows or output, output=output)
     return Hull.load(output)
-
-
-def _scores(config: Config, experiment: str, evidence: CrystalEvidence) -> dict[str, float]:
-    """Return the metrics of crystals, and those of the experiment that need nothing but evidence."""
-    scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
-    scores: dict[str, float] = {}
-    for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):
-        if measure := METRICS.load(name).measure:
-            scores |= measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
-    return scores
 
 
 def _show(assessed: pd.DataFrame, scores: dict[str, float], output: Path) -> None:
@@ -145,10 +128,7 @@ def _show(assessed: pd.DataFrame, scores: dict[str, float], output: Path) -> Non
         print(f"... and {len(assessed) - len(shown)} more structures in {output / 'structures.csv'}")
     print()
     for name, value in scores.items():
+        low, high = scores.get(f"{name}_low"), scores.get(f"{name}_high")
         if not name.endswith(("_low", "_high")):
-            print(f"{name:32} {value:10.4g}{_interval(name, scores)}")
-
-
-def _interval(name: str, scores: dict[str, Any]) -> str:
-    low, high = scores.get(f"{name}_low"), scores.get(f"{name}_high")
-    return "" if low is None or high is None else f"  % [{low:.1f}, {high:.1f}]"
+            interval = "" if low is None or high is None else f"  % [{low:.1f}, {high:.1f}]"
+            print(f"{name:32} {value:10.4g}{interval}")

@@ -1,12 +1,13 @@
-"""Crystals as files that other programs read: extended XYZ, and a zip archive of CIF files.
+"""Crystals as a table, and as files that other programs read: extended XYZ, and a zip archive of CIF files.
 
-Rows with a reason are left out. Equal frames give equal bytes.
+These files leave out rows with a reason. Equal frames give equal bytes.
 """
 
 import json
 import re
+import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +16,57 @@ import pandas as pd
 
 from pipeline.crystals.crystal import Crystal, Floats
 from pipeline.crystals.elements import SYMBOLS
-from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
+from pipeline.crystals.tokens import decode
+from pipeline.sampling.samples import SampleSet
 from pipeline.store.atomic import replacing
+from pipeline.store.parquet import write_table
+from pipeline.store.provenance import write_provenance
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time in a zip archive; the real one would change the bytes
 _READABLE = 0o644 << 16
 
 
+def write_crystals(
+    samples: SampleSet,
+    table: Path,
+    extxyz: Path,
+    cifs: Path,
+    settings: Mapping[str, Any],
+    seed: int,
+    inputs: Sequence[Path],
+) -> pd.DataFrame:
+    """Write and return the crystals of samples, with the settings, seed and inputs as their provenance."""
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pymatgen warns about every noble gas
+        for number, tokens in enumerate(samples.tokens.numpy(), start=1):
+            id = f"{samples.conditions['run']}-{number:06d}"
+            crystal, reason = decode(tokens, id)
+            rows.append(rejected_row(id, reason) if crystal is None else row_of(crystal, reason=reason))
+    frame = frame_of(rows, CRYSTAL_COLUMNS)
+    write_table(table, frame)
+    write_extxyz(extxyz, frame)
+    write_cif_zip(cifs, frame)
+    write_provenance([table, extxyz, cifs], settings, seed, inputs)
+    return frame
+
+
 def write_extxyz(path: Path, frame: pd.DataFrame) -> None:
     """Write extended XYZ, with the id, the formula and all columns that hold single known values as fields."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-        for row, crystal in _usable(frame):
-            stream.write(_extxyz(row, crystal))
+        stream.writelines(_extxyz(row, crystal) for row, crystal in _usable(frame))
 
 
 def write_cif_zip(path: Path, frame: pd.DataFrame) -> None:
     """Write a zip archive with one CIF file for each crystal, named by its id."""
-    names: set[str] = set()
+    taken: set[str] = set()
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for row, crystal in _usable(frame):
-            name = _file_name(str(row["id"]), names)
-            names.add(name)
+            name = re.sub(r"[^\w.+-]", "_", str(row["id"])).lstrip(".") or "crystal"
+            while name in taken:
+                name += "_"
+            taken.add(name)
             entry = zipfile.ZipInfo(f"{name}.cif", date_time=_EARLIEST)
             entry.external_attr, entry.compress_type = _READABLE, zipfile.ZIP_DEFLATED
             entry.create_system = 3  # as on Unix, wherever it is written
@@ -48,7 +79,6 @@ def cif_text(crystal: Crystal) -> str:
     names = ("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma")
     cell = zip(names, [*crystal.lengths.tolist(), *crystal.angles.tolist()], strict=True)
     symbols = [SYMBOLS[number - 1] for number in crystal.numbers.tolist()]
-    atoms = zip(symbols, crystal.fractions.tolist(), strict=True)
     lines = [
         f"data_{formula.replace(' ', '')}",
         "_symmetry_space_group_name_H-M   'P 1'",
@@ -61,7 +91,7 @@ def cif_text(crystal: Crystal) -> str:
         " _atom_site_occupancy",
         *(
             f"  {symbol}  {symbol}{number}  1  {x:.8f}  {y:.8f}  {z:.8f}  1"
-            for number, (symbol, (x, y, z)) in enumerate(atoms)
+            for number, (symbol, (x, y, z)) in enumerate(zip(symbols, crystal.fractions.tolist(), strict=True))
         ),
     ]
     return "\n".join(lines) + "\n"
@@ -97,9 +127,7 @@ def lattice_vectors(crystal: Crystal) -> Floats:
     sin_gamma = np.sin(np.radians(crystal.angles[2]))
     along_y = (cos_alpha - cos_beta * cos_gamma) / sin_gamma
     along_z = np.sqrt(max(1 - cos_beta**2 - along_y**2, 0.0))
-    return np.array(
-        [[a, 0, 0], [b * cos_gamma, b * sin_gamma, 0], [c * cos_beta, c * along_y, c * along_z]], dtype=np.float64
-    )
+    return np.array([[a, 0, 0], [b * cos_gamma, b * sin_gamma, 0], [c * cos_beta, c * along_y, c * along_z]])
 
 
 def _field(value: Any) -> str | None:
@@ -111,11 +139,3 @@ def _field(value: Any) -> str | None:
     if isinstance(value, float | np.floating):
         return repr(float(value)) if np.isfinite(value) else None
     return json.dumps(value) if isinstance(value, str) else None
-
-
-def _file_name(id: str, taken: set[str]) -> str:
-    """Return an id as a file name that is valid and not yet taken."""
-    name = re.sub(r"[^\w.+-]", "_", id).lstrip(".") or "crystal"
-    while name in taken:
-        name += "_"
-    return name

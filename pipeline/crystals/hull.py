@@ -3,18 +3,17 @@
 A crystal is stable if its formation energy is below the hull. The points of the hull come from one of two places:
 
 - published formation energies of the Materials Project's ground states (one per formula), the elements at zero, and, if
-  the data set has energies, `formation_energy - energy_above_hull` of each of its rows: by definition the energy of
-  the Materials Project's own hull at that composition. The rows of all splits are used, since these energies are those
-  of known phases around a composition, and tell nothing about the structure of the row.
+  the data set has energies, `formation_energy - energy_above_hull` of the rows of all splits: by definition the energy
+  of the Materials Project's own hull at that composition, which tells nothing about the structure of the row.
 - the user's own computed entries (`crystals.hull` in the configuration), and then no others.
 """
 
-import itertools
 import json
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from pipeline.crystals.energies import symbols_of
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
 
+Shares = tuple[tuple[int, float], ...]
 VERSION = 1
 ELEMENT, PUBLISHED, DATA_SET, COMPUTED = "element", "published", "data set", "computed"
 
@@ -34,7 +34,7 @@ ELEMENT, PUBLISHED, DATA_SET, COMPUTED = "element", "published", "data set", "co
 class Point:
     """A formation energy (eV/atom) at a composition: shares of atoms by Z, which sum to one."""
 
-    shares: tuple[tuple[int, float], ...]
+    shares: Shares
     energy: float
     origin: str
     id: str
@@ -45,7 +45,7 @@ class Point:
         return cls(shares_of(composition), float(energy), origin, id)
 
 
-def shares_of(composition: Mapping[int, float]) -> tuple[tuple[int, float], ...]:
+def shares_of(composition: Mapping[int, float]) -> Shares:
     """Return the shares of a composition's elements; equal for all multiples of a formula."""
     total = sum(composition.values())
     if not total > 0 or min(composition.values()) <= 0:
@@ -63,10 +63,9 @@ class Hull:
             key = (point.shares, point.origin)
             if math.isfinite(point.energy) and (key not in lowest or point.energy < lowest[key].energy):
                 lowest[key] = point
-        self.points = tuple(lowest[key] for key in sorted(lowest))
-        self.description = description
+        self.points, self.description = tuple(lowest[key] for key in sorted(lowest)), description
         self._energies = np.array([point.energy for point in self.points])
-        sets = [_element_set(z for z, _ in point.shares) for point in self.points]
+        sets = [_element_set(point.shares) for point in self.points]
         self._sets = np.array(sets, dtype=np.uint64).reshape(-1, 2)
         self._elements = {z for point in self.points for z, _ in point.shares if len(point.shares) == 1}
         self._known = {point.shares for point in self.points if point.origin == DATA_SET}
@@ -81,11 +80,12 @@ class Hull:
         shares = shares_of(composition)
         if missing := [z for z, _ in shares if z not in self._elements]:
             return math.nan, f"no reference for {symbols_of(missing)}"
-        outside = ~np.array(_element_set(z for z, _ in shares), dtype=np.uint64)
+        outside = ~np.array(_element_set(shares), dtype=np.uint64)
         counts = self._counts
         if leave_out:
             counts, known = counts.copy(), self._known - ({shares} if leave_out == DATA_SET else set())
-            for j in self._at(shares):
+            at = attrgetter("shares")  # the points are sorted by it
+            for j in range(bisect_left(self.points, shares, key=at), bisect_right(self.points, shares, key=at)):
                 counts[j] = self.points[j].origin != leave_out and self._counts_at(self.points[j], known)
         return self._mixture(dict(shares), np.flatnonzero(counts & ~(self._sets & outside).any(axis=1))), ""
 
@@ -98,12 +98,6 @@ class Hull:
         """
         outdated = point.origin == PUBLISHED and point.shares in known
         return len(point.shares) == 1 or (point.energy < 0 and not outdated)
-
-    def _at(self, shares: tuple[tuple[int, float], ...]) -> list[int]:
-        """Return the places of the points at a composition; they are next to each other."""
-        first = bisect_left(self.points, (shares, ""), key=lambda point: (point.shares, point.origin))
-        places = itertools.count(first)
-        return list(itertools.takewhile(lambda j: j < len(self.points) and self.points[j].shares == shares, places))
 
     def _mixture(self, shares: Mapping[int, float], among: np.ndarray[Any, Any]) -> float:
         from scipy.optimize import linprog
@@ -152,16 +146,11 @@ class Hull:
         if record.get("version") != VERSION:
             found = f"version {record['version']} of the format" if "version" in record else "no hull"
             raise KinoflowError(f"{path}: holds {found}, and this program reads version {VERSION}; make it again")
-        points = (
-            Point(
-                tuple(zip(row["numbers"], row["shares"], strict=True)),
-                row["formation_energy"],
-                row["origin"],
-                row["id"],
-            )
-            for row in table.to_pylist()
+        numbers, shares, *columns = (
+            table[name].to_pylist() for name in ("numbers", "shares", "formation_energy", "origin", "id")
         )
-        return cls(points, record["description"])
+        at = (tuple(zip(*pair, strict=True)) for pair in zip(numbers, shares, strict=True))
+        return cls(map(Point, at, *columns), record["description"])
 
 
 def elements_of(points: Iterable[Point], elements: Iterable[int] = ()) -> list[Point]:
@@ -170,9 +159,7 @@ def elements_of(points: Iterable[Point], elements: Iterable[int] = ()) -> list[P
     return [Point.at({z: 1}, 0.0, ELEMENT, symbols_of([z])) for z in sorted(found)]
 
 
-def _element_set(numbers: Iterable[int]) -> tuple[int, int]:
-    """Return a set of atomic numbers as two words of 64 bits."""
-    bits = 0
-    for number in numbers:
-        bits |= 1 << number
+def _element_set(shares: Shares) -> tuple[int, int]:
+    """Return the atomic numbers of a composition as two words of 64 bits."""
+    bits = sum(1 << z for z, _ in shares)
     return bits & (2**64 - 1), bits >> 64

@@ -1,14 +1,19 @@
 """Where the points of the convex hull come from: published formation energies and the data set, or computed entries."""
 
+import gzip
+import json
 import math
-from collections.abc import Iterator, Sequence
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from pipeline.config import Crystals
-from pipeline.crystals.computed_entries import read_computed_entries
-from pipeline.crystals.corrections import change_of_2020
+from pipeline.crystals.corrections import change_of_2020, corrected_energy
+from pipeline.crystals.energies import symbols_of
 from pipeline.crystals.hull import COMPUTED, DATA_SET, PUBLISHED, Hull, Point, elements_of
 from pipeline.crystals.table import records_of
 from pipeline.crystals.workers import run_tasks
@@ -24,10 +29,7 @@ def build_hull(crystals: Crystals, seed: int, cache: Path, *, rows: Path, output
     """Write the hull for an experiment on crystals; fetched files are in the `cache`."""
     if crystals.hull is not None:
         inputs = [Path(crystals.hull)]
-        entries = read_computed_entries(inputs[0])
-        points = [Point.at(entry.composition, entry.energy, COMPUTED, entry.id) for entry in entries.compounds]
-        points += elements_of(points, entries.elements)
-        description = entries.description
+        points, description = computed_points(inputs[0])
     else:
         files = [cache / name for name in FILES]
         inputs = [rows, *files]
@@ -82,7 +84,69 @@ def corrected_points(published: Sequence[tuple[str, float]]) -> list[Point]:
 def row_points(rows: pd.DataFrame) -> Iterator[Point]:
     """Yield the Materials Project's hull at the compositions of a data set's rows, where both energies are known."""
     for row in records_of(rows):
-        energy = row["formation_energy"] - row["energy_above_hull"]
-        numbers = [int(number) for number in row["numbers"]]
-        if math.isfinite(energy) and len(set(numbers)) > 1:
-            yield Point.at({z: numbers.count(z) for z in set(numbers)}, energy, DATA_SET, row["id"])
+        energy, composition = row["formation_energy"] - row["energy_above_hull"], Counter[int](row["numbers"])
+        if math.isfinite(energy) and len(composition) > 1:
+            yield Point.at(composition, energy, DATA_SET, row["id"])
+
+
+def computed_points(path: Path) -> tuple[list[Point], str]:
+    """Return the compounds and elements of computed entries in a JSON file (.json, .json.gz), and what was read.
+
+    Entries are those of pymatgen, as the Materials Project and Matbench Discovery give them. Formation energies are
+    relative to the lowest entry of each element, so the file must have one of each. Entries that say how they were
+    computed get the Materials Project's corrections of 2020, and are left out if the scheme finds that they cannot be
+    mixed with others. All other entries are taken as they are.
+    """
+    phases: list[tuple[str, dict[int, float], float]] = []  # id, numbers of atoms by Z, eV/atom
+    lowest: dict[int, float] = {}
+    corrected, incompatible = 0, 0
+    for number, record in enumerate(_records(path)):
+        entry = _entry(path, number, record)
+        energy = float(entry.energy_per_atom)
+        if "run_type" in entry.parameters:
+            energy, reason = corrected_energy(entry)
+            corrected += 1
+            if reason:
+                incompatible += 1
+                continue
+        composition = {element.Z: float(amount) for element, amount in entry.composition.items()}
+        phases.append((str(entry.entry_id or number), composition, energy))
+        if len(composition) == 1:
+            z = next(iter(composition))
+            lowest[z] = min(energy, lowest.get(z, energy))
+    if missing := sorted({z for _, composition, _ in phases for z in composition} - set(lowest)):
+        advice = "formation energies are relative to the elements: add an entry of each"
+        raise KinoflowError(f"crystals.hull: {path} has no usable entry of pure {symbols_of(missing)}; {advice}")
+    points = []
+    for id, composition, energy in phases:
+        if len(composition) > 1:
+            apart = sum(amount * lowest[z] for z, amount in composition.items()) / sum(composition.values())
+            points.append(Point.at(composition, energy - apart, COMPUTED, id))
+    description = f"{corrected} entries of {path.name} corrected, {incompatible} of them incompatible and left out"
+    as_given = f"{len(phases) - corrected + incompatible} as given"
+    return points + elements_of(points, lowest), f"{description}; {as_given}"
+
+
+def _records(path: Path) -> list[Mapping[str, Any]]:
+    """Return the entries of a list, of a mapping by id, or of the column `entry` or `entries` of a table."""
+    try:
+        content = path.read_bytes()
+        value = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise KinoflowError(f"crystals.hull: {path} cannot be read as JSON ({error}); give computed entries") from error
+    if isinstance(value, dict):
+        value = next((value[column] for column in ("entry", "entries") if column in value), value)
+    records = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(records, list) or not records:
+        raise KinoflowError(f"crystals.hull: {path} holds no list of computed entries; give one as pymatgen writes it")
+    return records
+
+
+def _entry(path: Path, number: int, record: Mapping[str, Any]) -> Any:
+    from pymatgen.entries.computed_entries import ComputedEntry, ComputedStructureEntry
+
+    try:
+        return (ComputedStructureEntry if "structure" in record else ComputedEntry).from_dict(dict(record))
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        fault = f"{type(error).__name__}: {error}"
+        raise KinoflowError(f"crystals.hull: entry {number} of {path} is no computed entry ({fault})") from error

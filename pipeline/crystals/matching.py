@@ -1,18 +1,16 @@
 """Which crystals are new: the first of their kind (unique), and unlike those of the training set (novel).
 
-Two crystals are the same if the StructureMatcher of pymatgen says so with its default tolerances: 0.2 for lengths (as a
-share), 0.3 for sites (as a share of the mean free length per atom) and 5 degrees for angles, after scaling both
-primitive cells to one volume. Only crystals with the same reduced formula are compared.
-
-This is not an equivalence: A may be like B, and B like C, but A unlike C. Crystals are of one kind if such a chain
-connects them, so the number of kinds does not depend on their order.
+Two crystals of the same reduced formula are the same if the StructureMatcher of pymatgen says so with its default
+tolerances: 0.2 for lengths (as a share), 0.3 for sites (as a share of the mean free length per atom) and 5 degrees for
+angles, after scaling both primitive cells to one volume. This is not an equivalence: A may be like B, and B like C, but
+A unlike C. Crystals are of one kind if such a chain connects them, so the number of kinds does not depend on their
+order.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.workers import run_tasks
@@ -24,8 +22,7 @@ Formula = tuple[tuple[int, int], ...]
 Key = tuple[bytes, ...]
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """The places of earlier crystals that are the same as a crystal, and whether none of the training set is.
 
     Exact copies of a crystal share its match, and `original` is its place. If `like` is None, and not just empty, the
@@ -38,8 +35,7 @@ class Match:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """A crystal and its place, the earlier crystals of the same formula and theirs, and those of the training set."""
 
     place: int
@@ -83,12 +79,14 @@ def match_crystals(
     crystals: Sequence[Crystal | None], train: Sequence[Crystal], *, workers: int, seconds: float
 ) -> list[Match]:
     """Return the match of each crystal, found in worker processes with a time limit per crystal."""
-    comparisons = comparisons_of(crystals, train)
-    places, items, found = list(comparisons), list(comparisons.values()), dict[int, Match]()
-    work = run_tasks(compare, items, workers=workers, seconds=seconds, label="uniqueness", initialise=Matcher)
+    first: dict[Key | int, int] = {}  # the place of the first exact copy of each crystal
+    keys = (place if crystal is None else key_of(crystal) for place, crystal in enumerate(crystals))
+    originals = [first.setdefault(key, place) for place, key in enumerate(keys)]
+    comparisons, found = comparisons_of(crystals, originals, train), dict[int, Match]()
+    work = run_tasks(compare, comparisons, workers=workers, seconds=seconds, label="uniqueness", initialise=Matcher)
     for item, outcome in work:
-        found[places[item]] = outcome.value or Match(reason=outcome.reason)
-    return [found.get(original, Match()) for original in _originals(crystals)]
+        found[comparisons[item].place] = outcome.value or Match(reason=outcome.reason)
+    return [found.get(original, Match()) for original in originals]
 
 
 def first_places(matches: Sequence[Match], among: Iterable[int]) -> set[int]:
@@ -110,21 +108,22 @@ def first_places(matches: Sequence[Match], among: Iterable[int]) -> set[int]:
     return set(first.values())
 
 
-def comparisons_of(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> dict[int, Comparison]:
-    """Return what each crystal has to be compared with, by its place; of exact copies, only the first has an entry."""
+def comparisons_of(
+    crystals: Sequence[Crystal | None], originals: Sequence[int], train: Sequence[Crystal]
+) -> list[Comparison]:
+    """Return what each crystal that is its own original has to be compared with."""
     of_formula: dict[Formula, list[Crystal]] = defaultdict(list)
-    for crystal in train:
-        of_formula[reduced_formula(crystal)].append(crystal)
-    places: dict[Formula, list[tuple[int, Crystal]]] = defaultdict(list)
-    for place, original in enumerate(_originals(crystals)):
-        crystal_or_none = crystals[place]
-        if crystal_or_none is not None and original == place:
-            places[reduced_formula(crystal_or_none)].append((place, crystal_or_none))
-    return {
-        place: Comparison(place, crystal, bucket[:count], of_formula.get(formula, []))
-        for formula, bucket in places.items()
+    for known in train:
+        of_formula[reduced_formula(known)].append(known)
+    buckets: dict[Formula, list[tuple[int, Crystal]]] = defaultdict(list)
+    for place, crystal in enumerate(crystals):
+        if crystal is not None and originals[place] == place:
+            buckets[reduced_formula(crystal)].append((place, crystal))
+    return [
+        Comparison(place, crystal, bucket[:count], of_formula.get(formula, []))
+        for formula, bucket in buckets.items()
         for count, (place, crystal) in enumerate(bucket)
-    }
+    ]
 
 
 def compare(matcher: Matcher, comparison: Comparison) -> Match:
@@ -148,11 +147,3 @@ def reduced_formula(crystal: Crystal) -> Formula:
     composition = crystal.composition
     divisor = gcd(*composition.values())
     return tuple((z, count // divisor) for z, count in composition.items())
-
-
-def _originals(crystals: Sequence[Crystal | None]) -> list[int]:
-    """Return for each crystal the place of its first exact copy, or its own."""
-    first: dict[Key | int, int] = {}
-    return [
-        first.setdefault(place if crystal is None else key_of(crystal), place) for place, crystal in enumerate(crystals)
-    ]

@@ -6,10 +6,13 @@ folder, the column or field `material_id` or `id`, or else a number. Energies co
 `formation_energy_per_atom` and `e_above_hull` (eV/atom), if there are any.
 """
 
+import io
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +23,6 @@ import pandas as pd
 from pipeline.crystals.cif import crystals_in_cif
 from pipeline.crystals.crystal import Crystal, fault_of_cell
 from pipeline.crystals.elements import LAST
-from pipeline.crystals.extxyz import frames_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
 from pipeline.errors import KinoflowError
 from pipeline.store.parquet import read_table
@@ -29,15 +31,14 @@ from pipeline.store.progress import Progress
 ENERGIES = {"formation_energy": "formation_energy_per_atom", "energy_above_hull": "e_above_hull"}
 COLUMNS = CRYSTAL_COLUMNS | dict.fromkeys(ENERGIES, "float64")
 _IDS = ("material_id", "id")
-
-Find = Callable[[], list[Crystal | str]]  # what an entry holds: crystals, or reasons why they cannot be used
+_FLAT = 1e-9  # volume over the product of the sides
 
 
 class Entry(NamedTuple):
-    """One entry of a file: its id, what it holds, its columns or fields, and why it cannot be used if that is known."""
+    """An entry of a file; `find` returns its crystals, or reasons why they cannot be used, and `reason` a known one."""
 
     id: str
-    find: Find
+    find: Callable[[], list[Crystal | str]]
     values: Mapping[str, Any] = {}
     reason: str = ""
 
@@ -47,25 +48,10 @@ def read_structures(path: Path) -> pd.DataFrame:
     if not path.exists():
         raise KinoflowError(f"{path}: no such file or folder; give a path to structures")
     if path.is_dir():
-        return frame_of_entries(path, _entries_of_folder(path))
-    for suffix, read in _READERS.items():
-        if path.name.lower().endswith(suffix):
-            return read(path)
+        return _read_folder(path)
+    if read := next((read for suffix, read in _READERS.items() if path.name.lower().endswith(suffix)), None):
+        return read(path)
     raise KinoflowError(f"{path}: unknown suffix; give a folder of CIF files or one of {', '.join(_READERS)}")
-
-
-def _checked_row(id: str, found: Crystal | str, energies: dict[str, float]) -> Row:
-    """Return the row of a crystal after checking it, or of the reason why there is none."""
-    if isinstance(found, str):
-        return rejected_row(id, found, **energies)
-    if not len(found.numbers):
-        return rejected_row(id, "no atoms", **energies)
-    if ((found.numbers < 1) | (found.numbers > LAST)).any():
-        return rejected_row(id, f"an element beyond Z = {LAST}", **energies)
-    if not all(np.isfinite(values).all() for values in (found.lengths, found.angles, found.fractions)):
-        return rejected_row(id, "a number that is not finite", **energies)
-    crystal = Crystal(id, found.lengths, found.angles, found.numbers, found.fractions)
-    return row_of(crystal, reason=fault_of_cell(found.lengths, found.angles), **energies)
 
 
 def frame_of_entries(path: Path, entries: Sequence[Entry]) -> pd.DataFrame:
@@ -73,41 +59,55 @@ def frame_of_entries(path: Path, entries: Sequence[Entry]) -> pd.DataFrame:
     if not entries:
         raise KinoflowError(f"{path}: no structures in this file; give one that has some")
     rows: list[Row] = []
+    taken: dict[str, int] = {}  # id -> the last number that was added to it
     with Progress(f"reading {path.name}", len(entries), unit="structure") as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pymatgen warns about many files and about every noble gas
         for done, entry in enumerate(entries, start=1):
             found, energies = entry.find(), _energies(entry.values)
-            ids = [entry.id] if len(found) == 1 else [f"{entry.id}-{number}" for number in range(1, len(found) + 1)]
             known = {"reason": entry.reason} if entry.reason else {}
-            rows += [_checked_row(*pair, energies) | known for pair in zip(ids, found, strict=True)]
+            for number, one in enumerate(found, start=1):
+                own = id = entry.id if len(found) == 1 else f"{entry.id}-{number}"
+                while id in taken:
+                    taken[own] += 1
+                    id = f"{own}#{taken[own]}"
+                taken[id] = 1
+                rows.append(_checked_row(id, one, energies) | known)
             progress.advance(done)
-    return frame_of(_with_unique_ids(rows), COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
-def _with_unique_ids(rows: Iterable[Row]) -> Iterator[Row]:
-    taken: dict[str, int] = {}  # id -> the last number that was added to it
-    for row in rows:
-        id = row["id"]
-        while id in taken:
-            taken[row["id"]] += 1
-            id = f"{row['id']}#{taken[row['id']]}"
-        taken[id] = 1
-        yield row | {"id": id}
+def _checked_row(id: str, found: Crystal | str, energies: dict[str, float]) -> Row:
+    """Return the row of a crystal after checking it, or of the reason why there is none."""
+    if isinstance(found, str):
+        return rejected_row(id, found, **energies)
+    measures = (found.lengths, found.angles, found.fractions)
+    for wrong, reason in (
+        (not len(found.numbers), "no atoms"),
+        (((found.numbers < 1) | (found.numbers > LAST)).any(), f"an element beyond Z = {LAST}"),
+        (not all(np.isfinite(values).all() for values in measures), "a number that is not finite"),
+    ):
+        if wrong:
+            return rejected_row(id, reason, **energies)
+    return row_of(replace(found, id=id), reason=fault_of_cell(found.lengths, found.angles), **energies)
 
 
-def _entries_of_folder(path: Path) -> list[Entry]:
+def _read_folder(path: Path) -> pd.DataFrame:
     files = sorted(file for file in path.rglob("*") if file.suffix.lower() == ".cif" and file.is_file())
     if not files:
         raise KinoflowError(f"{path}: no CIF files in this folder; give one with files *.cif")
-    return [_cif_entry(str(file.relative_to(path).with_suffix("")), file.read_bytes) for file in files]
+    ids = [str(file.relative_to(path).with_suffix("")) for file in files]
+    return frame_of_entries(path, [_cif_entry(id, file.read_bytes) for id, file in zip(ids, files, strict=True)])
 
 
 def _cif_entry(id: str, read: Callable[[], bytes]) -> Entry:
-    return Entry(id, lambda: crystals_in_cif(read().decode("utf-8", errors="replace"), id))
+    def find() -> list[Crystal | str]:
+        try:
+            content = read()
+        except RuntimeError as error:  # in an archive: encrypted, or packed in a way that Python does not know
+            return [f"cannot be unpacked: {error}"]
+        return crystals_in_cif(content.decode("utf-8", errors="replace"), id)
 
-
-def _read_cif(path: Path) -> pd.DataFrame:
-    return frame_of_entries(path, [_cif_entry(path.stem, path.read_bytes)])
+    return Entry(id, find)
 
 
 def _read_zip(path: Path) -> pd.DataFrame:
@@ -117,18 +117,9 @@ def _read_zip(path: Path) -> pd.DataFrame:
             names = [name for name in names if not name.startswith("__MACOSX/")]
             if not names:
                 raise KinoflowError(f"{path}: no CIF files in this archive; give one with files *.cif")
-            entries = [Entry(id := name[: -len(".cif")], partial(_member, archive, name, id)) for name in names]
-            return frame_of_entries(path, entries)
+            return frame_of_entries(path, [_cif_entry(name[:-4], partial(archive.read, name)) for name in names])
     except (zipfile.BadZipFile, zlib.error) as error:
         raise KinoflowError(f"{path}: cannot be read as a zip archive ({error}); pack it again") from error
-
-
-def _member(archive: zipfile.ZipFile, name: str, id: str) -> list[Crystal | str]:
-    try:
-        content = archive.read(name)
-    except RuntimeError as error:  # encrypted, or packed in a way that Python does not know
-        return [f"cannot be unpacked: {error}"]
-    return crystals_in_cif(content.decode("utf-8", errors="replace"), id)
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
@@ -144,20 +135,61 @@ def _read_csv(path: Path) -> pd.DataFrame:
     for number, row in enumerate(table.to_dict("records")):
         values = {str(key): value for key, value in row.items()}
         id = next((str(values[key]) for key in _IDS if pd.notna(values.get(key))), f"{name}-{number}")
-        entries.append(Entry(id, partial(_crystals_in_cell, values["cif"], id), values))
+        text = values["cif"]
+        find = partial(crystals_in_cif, text, id) if isinstance(text, str) else partial(list, ["no CIF in this row"])
+        entries.append(Entry(id, find, values))
     return frame_of_entries(path, entries)
-
-
-def _crystals_in_cell(text: Any, id: str) -> list[Crystal | str]:
-    return crystals_in_cif(text, id) if isinstance(text, str) else ["no CIF in this row"]
 
 
 def _read_extxyz(path: Path) -> pd.DataFrame:
     entries = []
-    for number, (found, fields) in enumerate(frames_of(path.read_text("utf-8", errors="replace"), path.stem), start=1):
+    for number, (found, fields) in enumerate(_frames_of(path.read_text("utf-8", errors="replace")), start=1):
         id = next((str(fields[key]) for key in _IDS if key in fields), f"{path.stem}-{number:06d}")
         entries.append(Entry(id, partial(list, [found]), fields))
     return frame_of_entries(path, entries)
+
+
+def _frames_of(text: str) -> Iterator[tuple[Crystal | str, dict[str, Any]]]:
+    """Yield for each frame its crystal, or the reason why it cannot be used, and its fields.
+
+    Frames are split by their numbers of atoms, so that a bad one does not spoil the others. If a line should be such a
+    number but is not, there is no telling where the next frame begins.
+    """
+    lines, start = text.splitlines(), 0
+    while start < len(lines):
+        if not lines[start].strip():
+            start += 1
+            continue
+        try:
+            end = start + 2 + int(lines[start])
+        except ValueError:
+            yield f"does not parse: line {start + 1} should be a number of atoms, all that follows is lost", {}
+            return
+        if end > len(lines):
+            yield f"does not parse: the file ends within the frame of line {start + 1}", {}
+            return
+        yield _frame(lines[start:end])
+        start = max(end, start + 1)
+
+
+def _frame(lines: list[str]) -> tuple[Crystal | str, dict[str, Any]]:
+    from ase.io.extxyz import read_extxyz
+
+    if lines[0].strip() == "0":
+        return "no atoms", {}
+    try:
+        atoms = next(read_extxyz(io.StringIO("\n".join(lines) + "\n"), slice(0, 1)))
+    # Users have all kinds of files, and the parser may raise anything. The row reports the reason.
+    except Exception as error:
+        return f"does not parse: {str(error)[:200] or type(error).__name__}", {}
+    fields = dict(atoms.info)
+    if not atoms.pbc.all() or atoms.cell.rank < 3:
+        return "not periodic in three directions", fields
+    cell = atoms.cell.cellpar()
+    if abs(np.linalg.det(atoms.cell.array)) <= _FLAT * np.prod(cell[:3]):
+        return "a cell without volume", fields
+    fractions = np.linalg.solve(atoms.cell.array.T, atoms.positions.T).T % 1.0
+    return Crystal("", cell[:3], cell[3:], atoms.numbers.astype(np.int64), fractions), fields
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -186,19 +218,15 @@ def _crystals_in_record(record: Row) -> list[Crystal | str]:
 
 
 def _energies(values: Mapping[str, Any]) -> dict[str, float]:
-    found = {ours: values.get(theirs, values.get(ours)) for ours, theirs in ENERGIES.items()}
-    return {name: _number(value) for name, value in found.items()}
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):  # nothing, or text instead of a number: the energy is not known
-        return float("nan")
+    found = dict.fromkeys(ENERGIES, float("nan"))
+    for ours, theirs in ENERGIES.items():
+        with suppress(TypeError, ValueError):  # nothing, or text instead of a number: the energy is not known
+            found[ours] = float(values.get(theirs, values.get(ours)))
+    return found
 
 
 _READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".cif": _read_cif,
+    ".cif": lambda path: frame_of_entries(path, [_cif_entry(path.stem, path.read_bytes)]),
     ".zip": _read_zip,
     ".extxyz": _read_extxyz,
     ".xyz": _read_extxyz,

@@ -1,26 +1,42 @@
-"""The stages that relax the crystals of a run: one shard, and all shards together."""
+"""Relaxation: the atoms and the cell follow the forces and stresses of CHGNet down to a minimum of the energy."""
 
+from __future__ import annotations
+
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pipeline.config import Relaxation
-from pipeline.crystals import relax
-from pipeline.crystals.chgnet import load_chgnet
-from pipeline.crystals.relax import RELAXED_COLUMNS, lost
-from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of
-from pipeline.crystals.workers import run_tasks_once
+from pipeline.crystals.crystal import Crystal, Floats
+from pipeline.crystals.energies import atoms_of, formation_energy, load_chgnet
+from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
+from pipeline.crystals.workers import run_tasks
 from pipeline.store.code import code_hash
 from pipeline.store.journal import Journal
 from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import settings_hash, write_provenance
 from pipeline.store.shards import part_of
 
+if TYPE_CHECKING:  # importing ase takes a second, and most commands do not need it
+    from ase import Atoms
+    from ase.calculators.calculator import Calculator
+
+MEASURES = ("energy_per_atom", "max_force", "rmsd")
+RELAXED_COLUMNS = {"id": "str", "reason": "str", "converged": "bool", "steps": "int64"}
+RELAXED_COLUMNS |= dict.fromkeys(MEASURES, "float64") | CRYSTAL_COLUMNS
+STEP_LIMIT = "step limit"
+VOLUME_FACTOR = 4.0  # more growth or shrinkage than this is no relaxation
+CLOSEST_PACKING = 2.0  # A^3 per atom; in less (metallic hydrogen) the graph of neighbours outgrows any memory
+LOOSEST_PACKING = 1e6  # A^3 per atom; in more, no atom has a neighbour, and the search for one outgrows any memory
+SHORTEST_BOND = 0.5  # A; H2 has 0.74
+LOWEST_FORMATION_ENERGY = -6.0  # eV/atom; the lowest known is -4.6 (fluorides)
+ENERGY_RANGE = (-20.0, 20.0)  # eV/atom; the elements have 0 to -14.3
 PACKAGES = ("chgnet", "ase", "torch", "numpy")  # their versions change the last digits, or more
 
 
@@ -37,16 +53,22 @@ def relax_table(
 ) -> None:
     """Relax one shard of the first crystals of a table; the journal's folder has those that are already done.
 
-    Each worker gets its calculator from `load`, which must be a module-level function. The seed is for provenance:
-    nothing here is random.
+    Each worker gets its calculator from `load`, a module-level function. The seed is for provenance only.
     """
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
     rows = [rows[position] for position in part_of(len(rows), shard, shards)]
     what = settings.model_dump(mode="json", include={"count", "steps", "force", "seconds"})
-    kept = Journal(journal, _fingerprint(what, rows, load))
+    depends_on = {
+        "settings": what,
+        "calculator": f"{load.__module__}.{load.__qualname__}",
+        "code": code_hash("pipeline.crystals.relaxation"),
+        "packages": {name: version(name) for name in PACKAGES},
+        "rows": [{name: np.asarray(value).tolist() for name, value in row.items()} for row in rows],
+    }
+    kept = Journal(journal, settings_hash(depends_on))  # one of anything else is of no use
     usable = [row for row in rows if row["reason"] == ""]
-    tasks = run_tasks_once(
-        partial(relax.relax, steps=settings.steps, force=settings.force),
+    tasks = run_tasks(
+        partial(relax, steps=settings.steps, force=settings.force),
         [crystal_of(row) for row in usable],
         finished=kept,
         workers=settings.workers,
@@ -54,9 +76,8 @@ def relax_table(
         label="relaxing",
         initialise=load,
     )
-    done = {
-        usable[number]["id"]: outcome.value or lost(usable[number]["id"], outcome.reason) for number, outcome in tasks
-    }
+    ids = [row["id"] for row in usable]
+    done = {ids[number]: outcome.value or lost(ids[number], outcome.reason) for number, outcome in tasks}
     relaxed = [lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else done[row["id"]] for row in rows]
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
     write_provenance([output], {"relaxation": what}, seed, [crystals])
@@ -72,14 +93,96 @@ def summary(rows: Sequence[Row]) -> str:
     return f"relaxed {len(rows)} crystals: {', '.join(counts)}"
 
 
-def _fingerprint(settings: dict[str, Any], rows: Sequence[Row], load: Callable[[], Any]) -> str:
-    """Return a hash of all that the relaxed rows depend on; a journal with another hash is of no use."""
-    return settings_hash(
-        {
-            "settings": settings,
-            "calculator": f"{load.__module__}.{load.__qualname__}",
-            "code": code_hash("pipeline.crystals.relax", "pipeline.crystals.chgnet"),
-            "packages": {name: version(name) for name in PACKAGES},
-            "rows": [{name: np.asarray(value).tolist() for name, value in row.items()} for row in rows],
-        }
+def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float) -> Row:
+    """Relax a crystal, and return a row with RELAXED_COLUMNS: the relaxed crystal, or the reason why there is none.
+
+    The method is FIRE, with the cell in ase's FrechetCellFilter. It has converged when the largest force, on an atom or
+    on the cell as the filter measures it, is below `force` (eV/A). This largest force is the row's `max_force`. Every
+    run gives the same result if the calculator does.
+    """
+    from ase.filters import FrechetCellFilter
+    from ase.optimize import FIRE
+
+    try:
+        atoms = atoms_of(crystal, calculator)
+    except ValueError as error:
+        return lost(crystal.id, f"exploded: {error}")
+    if why := _wrong_density(atoms):
+        return lost(crystal.id, why)
+    volume = atoms.get_volume()
+    cell = FrechetCellFilter(atoms)
+    optimiser: Any = FIRE(cell, logfile=None)
+    done, converged = 0, False
+    try:
+        for small in optimiser.irun(fmax=force, steps=steps):
+            done, converged = int(optimiser.nsteps), bool(small)
+            if why := _explosion(atoms, volume):
+                return lost(crystal.id, why, done)
+    except ValueError as error:
+        if "isolated atom" not in str(error):
+            raise
+        return lost(crystal.id, "exploded: atoms without neighbours", int(optimiser.nsteps))
+    energy = float(atoms.get_potential_energy()) / len(atoms)
+    if why := _absurdity(atoms, energy):
+        return lost(crystal.id, why, done)
+    lengths, angles, fractions = atoms.cell.lengths(), atoms.cell.angles(), atoms.get_scaled_positions(wrap=True)
+    end = Crystal(crystal.id, lengths, angles, crystal.numbers, fractions)
+    return row_of(
+        end,
+        reason="" if converged else STEP_LIMIT,
+        converged=converged,
+        steps=done,
+        energy_per_atom=energy,
+        max_force=float(np.linalg.norm(cell.get_forces(), axis=1).max()),
+        rmsd=displacement(crystal, end),
     )
+
+
+def lost(id: str, reason: str, steps: int = 0) -> Row:
+    """Return the row of a crystal that has no relaxed structure."""
+    return rejected_row(id, reason, converged=False, steps=steps, **dict.fromkeys(MEASURES, math.nan))
+
+
+def displacement(start: Crystal, end: Crystal) -> float:
+    """Return the root mean square, in A, of how far the atoms moved, without the change of the cell.
+
+    sqrt(mean_i |L (d_i - mean_j d_j)|^2) with the displacements d in fractions, each to the nearest image, and the mean
+    L of the two cells (in the same orientation). A drift of all atoms counts as no move.
+    """
+    cells: Floats = np.mean([np.asarray(crystal.structure().lattice.matrix) for crystal in (start, end)], axis=0)
+    moved = end.fractions - start.fractions
+    moved -= moved[0]  # so that no drift puts some atoms on one side of a cell and some on the other
+    moved -= np.round(moved)
+    moved -= moved.mean(axis=0)
+    return float(np.sqrt(((moved @ cells) ** 2).sum(axis=1).mean()))
+
+
+def _wrong_density(atoms: Atoms) -> str:
+    room = atoms.get_volume() / len(atoms)
+    return "" if CLOSEST_PACKING <= room <= LOOSEST_PACKING else f"exploded: {room:.2g} A^3 an atom"
+
+
+def _explosion(atoms: Atoms, volume: float) -> str:
+    """Return why a relaxation that started at `volume` must be given up, or ''."""
+    energy, forces = atoms.get_potential_energy(), atoms.get_forces()
+    if not (np.isfinite(energy) and np.isfinite(forces).all() and np.isfinite(atoms.cell.array).all()):
+        return "exploded: energy or forces are not finite"
+    growth = atoms.get_volume() / volume
+    if not 1 / VOLUME_FACTOR < growth < VOLUME_FACTOR:
+        return f"exploded: {growth:.2g} times the volume"
+    return _wrong_density(atoms)
+
+
+def _absurdity(atoms: Atoms, energy: float) -> str:
+    """Return why a relaxed crystal is impossible, or ''; CHGNet knows nothing about such crystals."""
+    if len(atoms) > 1:
+        distances = atoms.get_all_distances(mic=True)
+        closest = distances[np.triu_indices(len(atoms), 1)].min()
+        if closest < SHORTEST_BOND:
+            return f"exploded: atoms {closest:.2g} A apart"
+    formed, unknown = formation_energy(atoms.numbers.tolist(), energy)
+    if not unknown and formed < LOWEST_FORMATION_ENERGY:
+        return f"exploded: a formation energy of {formed:.3g} eV/atom"
+    if not ENERGY_RANGE[0] < energy < ENERGY_RANGE[1]:
+        return f"exploded: an energy of {energy:.3g} eV/atom"
+    return ""

@@ -9,26 +9,19 @@ import pandas as pd
 from pipeline.crystals.crystal import Crystal
 
 Row = dict[str, Any]
+LISTS = ("lengths", "angles", "numbers", "fractions")
+CRYSTAL_COLUMNS = dict.fromkeys(("id", "reason", "formula"), "str") | dict.fromkeys(LISTS, "list")
 
 
 def row_of(crystal: Crystal, **values: Any) -> Row:
     """Return the row of a crystal, with further columns."""
-    return {
-        "id": crystal.id,
-        "reason": "",
-        "formula": formula_of(crystal.composition),
-        "lengths": crystal.lengths.tolist(),
-        "angles": crystal.angles.tolist(),
-        "numbers": crystal.numbers.tolist(),
-        "fractions": crystal.fractions.ravel().tolist(),
-        **values,
-    }
+    arrays = {name: getattr(crystal, name).ravel().tolist() for name in LISTS}
+    return {"id": crystal.id, "reason": "", "formula": formula_of(crystal.composition), **arrays, **values}
 
 
 def rejected_row(id: str, reason: str, **values: Any) -> Row:
     """Return the row of something that is not a crystal, with the reason."""
-    empty: Row = {"formula": "", "lengths": [], "angles": [], "numbers": [], "fractions": []}
-    return {"id": id, "reason": reason, **empty, **values}
+    return {"id": id, "reason": reason, "formula": "", **{name: [] for name in LISTS}, **values}
 
 
 def crystal_of(row: Mapping[str, Any]) -> Crystal | None:
@@ -60,14 +53,3 @@ def frame_of(rows: Iterable[Row], columns: Mapping[str, str]) -> pd.DataFrame:
     """Return rows as a frame with the given columns and types, in their order; this also works without rows."""
     frame = pd.DataFrame(list(rows), columns=list(columns))
     return frame.astype({name: kind for name, kind in columns.items() if kind != "list"})
-
-
-CRYSTAL_COLUMNS = {
-    "id": "str",
-    "reason": "str",
-    "formula": "str",
-    "lengths": "list",
-    "angles": "list",
-    "numbers": "list",
-    "fractions": "list",
-}

@@ -5,7 +5,7 @@ The vocabulary has the paper's 878 tokens in the paper's order: 500 lengths 0.0 
 the same point as 0.00: it is never data, encoding writes 0.00, and decoding reads both as 0.
 
 Numbers become tokens by one of two rules. Both start from the number written with 8 decimals, as in CIF files, so noise
-beyond these, such as 0.29 * 100 = 28.999999999999996, does not matter:
+beyond these does not matter:
 
 - `nearest`: to the nearest token, halves up. An atom at 0.999 goes to 0.00, its neighbour across the face of the cell.
 - `truncate`: further decimals are cut off, the rule of the paper and its peers. It makes cells about 3 % too small, and
@@ -14,9 +14,8 @@ beyond these, such as 0.29 * 100 = 28.999999999999996, does not matter:
 A value without a token raises an error that says why; nothing is ever clipped.
 """
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -35,9 +34,7 @@ FIRST_FRACTION = FIRST_ANGLE + ANGLES
 ONE = FIRST_FRACTION + 100  # the token 1.00
 FIRST_ELEMENT = FIRST_FRACTION + FRACTIONS
 BEGIN = FIRST_ELEMENT + LAST
-MASK = BEGIN + 1
-PAD = BEGIN + 2
-SIZE = BEGIN + 3
+MASK, PAD, SIZE = BEGIN + 1, BEGIN + 2, BEGIN + 3
 
 LENGTH, ANGLE, FRACTION, ELEMENT, PADDING = range(5)  # the kinds of positions
 CELL = 6  # tokens before those of the atoms
@@ -56,8 +53,7 @@ class EncodingError(KinoflowError):
         self.reason = reason
 
 
-@dataclass(frozen=True)
-class Decoded:
+class Decoded(NamedTuple):
     """The crystal of tokens, or None if they are not even atoms in a cell, and why it cannot be used, or ''."""
 
     crystal: Crystal | None
@@ -77,11 +73,9 @@ def length_of(max_atoms: int) -> int:
 
 def encode(crystal: Crystal, rounding: Rounding = "nearest", max_atoms: int = 20) -> Integers:
     """Return the tokens of a crystal, [6 + 4 max_atoms], or raise EncodingError."""
-    atoms = len(crystal.numbers)
-    numbers = (crystal.lengths, crystal.angles, crystal.fractions)
-    if not all(np.isfinite(values).all() for values in numbers):
-        raise EncodingError(crystal, "a number is not finite")
+    atoms, numbers = len(crystal.numbers), (crystal.lengths, crystal.angles, crystal.fractions)
     for wrong, reason in (
+        (not all(np.isfinite(values).all() for values in numbers), "a number is not finite"),
         (atoms == 0, "no atoms"),
         (atoms > max_atoms, f"more than {max_atoms} atoms"),
         (bool(((crystal.numbers < 1) | (crystal.numbers > LAST)).any()), f"an element beyond Z = {LAST}"),
@@ -105,15 +99,15 @@ def decode(tokens: Integers | Tensor, id: str = "") -> Decoded:
     row = np.asarray(tokens, dtype=np.int64)
     if row.ndim != 1 or len(row) < length_of(1) or (len(row) - CELL) % PER_ATOM:
         raise KinoflowError(f"tokens of a crystal: 6 + 4 a numbers expected, got shape {row.shape}")
-    kinds = _kinds_of(row)
+    kinds = np.where((row >= 0) & (row < SIZE), _KIND_OF[np.clip(row, 0, SIZE - 1)], NEVER_DATA)
     atoms = int((kinds[CELL::PER_ATOM] == ELEMENT).sum())
     if not (kinds[:3] == LENGTH).all() or not (kinds[3:CELL] == ANGLE).all():
         return Decoded(None, "tokens that do not fit: no length or angle where one is due")
     if not atoms:
         return Decoded(None, "no atoms")
     if not np.array_equal(kinds, _layouts(len(row))[atoms]):
-        reason = "an atom is not an element and three fractions, or comes after the padding"
-        return Decoded(None, f"tokens that do not fit: {reason}")
+        wrong = "an atom is not an element and three fractions, or comes after the padding"
+        return Decoded(None, f"tokens that do not fit: {wrong}")
     lengths, angles = row[:3], row[3:CELL] - FIRST_ANGLE
     quadruples = row[CELL : length_of(atoms)].reshape(atoms, PER_ATOM)
     numbers, fractions = quadruples[:, 0] - FIRST_ELEMENT + 1, (quadruples[:, 1:] - FIRST_FRACTION) % 100
@@ -124,9 +118,8 @@ def decode(tokens: Integers | Tensor, id: str = "") -> Decoded:
 def layout(atoms: int | Tensor, max_atoms: int = 20) -> Tensor:
     """Return the kinds of the positions of crystals with so many atoms, int64[..., 6 + 4 max_atoms]."""
     count = torch.as_tensor(atoms)
-    if bool(((count < 1) | (count > max_atoms)).any()):
-        wrong = count[(count < 1) | (count > max_atoms)].flatten()[0].item()
-        raise KinoflowError(f"a crystal of {wrong} atoms: from 1 to max_atoms = {max_atoms} are possible")
+    if len(wrong := count[(count < 1) | (count > max_atoms)].flatten()):
+        raise KinoflowError(f"a crystal of {wrong[0].item()} atoms: from 1 to max_atoms = {max_atoms} are possible")
     return torch.from_numpy(_layouts(length_of(max_atoms))).to(count.device)[count]
 
 
@@ -186,11 +179,6 @@ def _fault_of_cell(lengths: Integers, angles: Integers) -> str:
 
 _KIND_OF = vocabulary().kind_of.values.numpy().copy()
 _KIND_OF[ONE] = FRACTION  # never data, but decoding accepts it
-
-
-def _kinds_of(row: Integers) -> Integers:
-    kinds: Integers = np.where((row >= 0) & (row < SIZE), _KIND_OF[np.clip(row, 0, SIZE - 1)], NEVER_DATA)
-    return kinds
 
 
 @cache

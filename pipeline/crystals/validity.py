@@ -33,19 +33,17 @@ def structural_valid(crystal: Crystal) -> bool:
         structure = crystal.structure()
     except ValueError:
         return False  # there is no such cell
-    lattice = structure.lattice.get_lll_reduced_lattice()
-    if structure.volume < SMALLEST_VOLUME or min(lattice.abc) <= SHORTEST_DISTANCE + ROUNDING:
+    lattice, radius = structure.lattice.get_lll_reduced_lattice(), SHORTEST_DISTANCE + ROUNDING
+    if structure.volume < SMALLEST_VOLUME or min(lattice.abc) <= radius:
         return False  # before counting neighbours: a thin cell has very many
-    neighbours = _neighbours(lattice, structure.cart_coords, SHORTEST_DISTANCE + ROUNDING)
-    return neighbours == len(structure)  # each atom finds itself and nothing else
+    return _neighbours(lattice, structure.cart_coords, radius) == len(structure)  # each atom finds itself alone
 
 
 def _neighbours(lattice: "Lattice", places: Floats, radius: float) -> int:
     """Return how many atoms and images of atoms are within a radius of the atoms at places [a, 3], these included.
 
-    Time and memory grow with the atoms and their images next to the faces, not with the volume of the cell. The
-    neighbour list of pymatgen divides the cell into cubes of the radius, and a huge cell has more than any memory
-    holds. The lattice must be reduced: it is then not thin, and few images are next to its faces.
+    Time and memory do not grow with the volume of the cell, as in pymatgen's neighbour list, which divides the cell
+    into cubes of the radius. The lattice must be reduced: it is then not thin, and few images are next to its faces.
     """
     from scipy.spatial import cKDTree
 
@@ -65,9 +63,8 @@ def composition_valid(composition: Mapping[int, int], rule: str) -> bool:
 
     There must be oxidation states, one for each element, such that the charges sum to zero and every anion is more
     electronegative than every cation. Rule "smact14" takes the states of SMACT's first release (2014), as published
-    numbers do. "default" takes those of SMACT 4 itself (seen at least three times in the ICSD of 2024). Compounds of
-    metals alone and single elements are valid. A compound is not if the states or the electronegativity of an element
-    are not known.
+    numbers do. "default" takes those of SMACT 4 itself (seen at least three times in the ICSD of 2024). Alloys and
+    single elements are valid, but no compound of an element whose states or electronegativity are not known.
     """
     divisor = math.gcd(*composition.values())
     return _valid(tuple(sorted((z, count // divisor) for z, count in composition.items())), rule)
@@ -112,8 +109,7 @@ def _oxidation_states(rule: str) -> dict[int, tuple[int, ...]]:
 @cache
 def _electronegativities() -> dict[int, float]:
     """Return the Pauling electronegativity of each Z that has one."""
-    known = {z: element.pauling_eneg for z, element in _elements().items()}
-    return {z: float(value) for z, value in known.items() if value is not None}
+    return {z: float(one.pauling_eneg) for z, one in _elements().items() if one.pauling_eneg is not None}
 
 
 @cache

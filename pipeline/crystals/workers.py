@@ -13,24 +13,23 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pipeline.errors import KinoflowError
 from pipeline.store.journal import Journal
 from pipeline.store.progress import Progress
 
 Result = TypeVar("Result")
+Initialise = Callable[[], Any] | None
 START_SECONDS = 600.0  # for a worker to start and to initialise; CHGNet on a busy network drive takes minutes
 DIED = "failed: worker died"
 HOPELESS = 3  # deaths in a row of workers that ran alone
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
-@dataclass(frozen=True)
-class Outcome(Generic[Result]):
+class Outcome(NamedTuple, Generic[Result]):
     """What a task returned, or None and the reason why there is nothing."""
 
     value: Result | None
@@ -44,7 +43,8 @@ def run_tasks(
     workers: int,
     seconds: float,
     label: str,
-    initialise: Callable[[], Any] | None = None,
+    initialise: Initialise = None,
+    finished: Journal | None = None,
 ) -> Iterator[tuple[int, Outcome[Result]]]:
     """Yield the position and the outcome of function(item) for every item, in the order in which they finish.
 
@@ -53,20 +53,30 @@ def run_tasks(
     Workers find both functions by name, so these must be module-level functions (or `functools.partial` of such).
     A task whose worker died, perhaps killed or out of memory, is tried once more, alone, after all others. If HOPELESS
     workers in a row die again, the machine is to blame, and no more are tried.
+
+    What is in the journal of `finished` tasks comes first, and new outcomes are kept in it: JSON must be able to hold
+    them. A task whose worker died again is not kept: it may succeed in another attempt with more memory.
     """
+    known = {} if finished is None else finished.entries
+    todo = [position for position in range(len(items)) if f"{label} {position}" not in known]
+    for position in sorted(set(range(len(items))) - set(todo)):
+        yield position, Outcome(*known[f"{label} {position}"])
     died: dict[int, Outcome[Result]] = {}
-    tries = partial(_try_tasks, function, seconds=seconds, initialise=initialise)
-    for position, outcome in tries(items, workers=workers, label=label):
+    tries = partial(_try_tasks, function, items, seconds=seconds, initialise=initialise)
+    for position, outcome in tries(todo, workers=workers, label=label):
         if outcome.reason.startswith(DIED):
             died[position] = outcome
-        else:
-            yield position, outcome
-    positions, in_a_row = list(died), 0
-    again = tries([items[position] for position in positions], workers=1, label=f"{label} again") if died else ()
-    for number, outcome in again:
-        del died[positions[number]]
-        yield positions[number], outcome
+            continue
+        if finished is not None:
+            finished.add(f"{label} {position}", [outcome.value, outcome.reason])
+        yield position, outcome
+    in_a_row = 0
+    for position, outcome in tries(list(died), workers=1, label=f"{label} again") if died else ():
+        del died[position]
         in_a_row = in_a_row + 1 if outcome.reason.startswith(DIED) else 0
+        if finished is not None and not in_a_row:
+            finished.add(f"{label} {position}", [outcome.value, outcome.reason])
+        yield position, outcome
         if in_a_row == HOPELESS:
             break
     yield from died.items()
@@ -75,18 +85,19 @@ def run_tasks(
 def _try_tasks(
     function: Callable[..., Result],
     items: Sequence[Any],
+    positions: Sequence[int],
     *,
     workers: int,
     seconds: float,
     label: str,
-    initialise: Callable[[], Any] | None,
+    initialise: Initialise,
 ) -> Iterator[tuple[int, Outcome[Result]]]:
-    waiting, done = deque(enumerate(items)), 0
+    waiting, done = deque(positions), 0
     crew: list[Worker] = []
-    with Progress(label, len(items), unit="task") as progress:
+    with Progress(label, len(positions), unit="task") as progress:
         try:
-            while done < len(items):
-                while len(crew) < min(workers, len(items) - done):
+            while done < len(positions):
+                while len(crew) < min(workers, len(positions) - done):
                     crew.append(Worker(function, initialise, label))
                 finished = []
                 for worker in list(crew):
@@ -97,7 +108,8 @@ def _try_tasks(
                         crew.remove(worker)
                         worker.end()
                     elif worker.ready and worker.position is None and waiting:
-                        worker.give(*waiting.popleft())
+                        position = waiting.popleft()
+                        worker.give(position, items[position])
                 for position, outcome in finished:
                     done += 1
                     progress.advance(done)
@@ -109,37 +121,10 @@ def _try_tasks(
                 worker.end()
 
 
-def run_tasks_once(
-    function: Callable[..., Result],
-    items: Sequence[Any],
-    *,
-    finished: Journal | None,
-    workers: int,
-    seconds: float,
-    label: str,
-    initialise: Callable[[], Any] | None = None,
-) -> Iterator[tuple[int, Outcome[Result]]]:
-    """Yield the same as `run_tasks`, but first what is in the journal of `finished` tasks; keep new outcomes in it.
-
-    JSON must be able to hold what the function returns. A task whose worker died again is not kept: it may succeed in
-    another attempt with more memory.
-    """
-    known = {} if finished is None else finished.entries
-    todo = [position for position in range(len(items)) if f"{label} {position}" not in known]
-    for position in sorted(set(range(len(items))) - set(todo)):
-        yield position, Outcome(*known[f"{label} {position}"])
-    left = [items[position] for position in todo]
-    work = run_tasks(function, left, workers=workers, seconds=seconds, label=label, initialise=initialise)
-    for number, outcome in work:
-        if finished is not None and not outcome.reason.startswith(DIED):
-            finished.add(f"{label} {todo[number]}", [outcome.value, outcome.reason])
-        yield todo[number], outcome
-
-
 class Worker:
     """A worker process and its current task."""
 
-    def __init__(self, function: Callable[..., Any], initialise: Callable[[], Any] | None, label: str) -> None:
+    def __init__(self, function: Callable[..., Any], initialise: Initialise, label: str) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs,), name=label, daemon=True)
@@ -185,8 +170,7 @@ class Worker:
         alive = self.process.is_alive()  # asked first: what it sent before its death can still be read
         try:
             if self.connection.poll():
-                answer: Outcome[Any] = self.connection.recv()
-                return answer
+                return self.connection.recv()
         except (EOFError, ConnectionError):
             alive = False
         if alive:

@@ -20,7 +20,7 @@ def decode(job: Job, *, samples: Samples, output: Output, extxyz: Output, cifs: 
         extxyz: crystals to write (.extxyz)
         cifs: crystals to write (.zip of CIFs)
     """
-    from pipeline.crystals.decode import write_crystals
+    from pipeline.crystals.export import write_crystals
     from pipeline.sampling.samples import SampleSet
 
     if not of_crystals(job):

@@ -16,8 +16,7 @@ def gather_relaxed(*, shards: Inputs, output: Output) -> None:
         shards: tables from `relax`, in their order
         output: table to write (.parquet)
     """
-    from pipeline.crystals.relax import RELAXED_COLUMNS
-    from pipeline.crystals.relaxation import summary
+    from pipeline.crystals.relaxation import RELAXED_COLUMNS, summary
     from pipeline.crystals.table import frame_of, records_of
     from pipeline.store.parquet import read_table, write_table
     from pipeline.store.provenance import gather_provenance

@@ -9,8 +9,13 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.crystals.evidence import CrystalEvidence
-from pipeline.crystals.metrics import crystal_coverage, crystal_distributions, crystal_stability, crystal_validity
+from pipeline.crystals.metrics import (
+    CrystalEvidence,
+    crystal_coverage,
+    crystal_distributions,
+    crystal_stability,
+    crystal_validity,
+)
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.sampling.samples import SampleSet

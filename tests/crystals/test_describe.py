@@ -90,7 +90,7 @@ def test_a_fingerprint_over_its_time_costs_no_other_column(monkeypatch: pytest.M
             return ((place, Outcome(function(item), "")) for place, item in enumerate(items))
         return iter([(0, Outcome(None, "time limit (60 s)"))])
 
-    monkeypatch.setattr(module, "run_tasks_once", with_late_fingerprints)
+    monkeypatch.setattr(module, "run_tasks", with_late_fingerprints)
     row = describe_rows(table(caesium_chloride()), workers=1, seconds=60).iloc[0]
     assert row["fingerprint_reason"] == "time limit (60 s)"
     assert (row["reason"], row["structural_valid"], row["elements"]) == ("", True, 2)
@@ -136,8 +136,8 @@ def test_a_description_that_was_stopped_goes_on_with_the_next_crystal_and_gives_
             describe_stage(Job(crystal_config(), "crystals"), output=tmp_path / "stopped", **files)
     given = list[int]()
     with monkeypatch.context() as patch:
-        run_tasks = workers.run_tasks
-        patch.setattr(workers, "run_tasks", lambda *few, **more: given.append(len(few[1])) or run_tasks(*few, **more))
+        tries = workers._try_tasks
+        patch.setattr(workers, "_try_tasks", lambda *few, **more: given.append(len(few[2])) or tries(*few, **more))
         describe_stage(Job(crystal_config(), "crystals"), output=tmp_path / "stopped", **files)
     assert given[0] == 0  # all three had been looked at
     assert given[1] in (1, 2)  # one fingerprint was there already

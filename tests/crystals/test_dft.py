@@ -15,7 +15,7 @@ from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.dft import collect_dft, folder_name, write_dft_inputs
 from pipeline.crystals.energies import elemental_energies
 from pipeline.crystals.hull import PUBLISHED, Hull, Point, elements_of
-from pipeline.crystals.relax import RELAXED_COLUMNS, lost
+from pipeline.crystals.relaxation import RELAXED_COLUMNS, lost
 from pipeline.crystals.table import frame_of, row_of
 from pipeline.errors import KinoflowError
 from pipeline.store.parquet import read_table, write_table

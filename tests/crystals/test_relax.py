@@ -10,10 +10,9 @@ from ase.calculators.calculator import Calculator
 from ase.calculators.lj import LennardJones
 from small_crystals import crystal, overlapping, rock_salt
 
-from pipeline.crystals.chgnet import load_chgnet, static_energy
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energies import formation_energy
-from pipeline.crystals.relax import RELAXED_COLUMNS, STEP_LIMIT, displacement, relax
+from pipeline.crystals.energies import formation_energy, load_chgnet, static_energy
+from pipeline.crystals.relaxation import RELAXED_COLUMNS, STEP_LIMIT, displacement, relax
 from pipeline.crystals.table import crystal_of
 
 

@@ -13,7 +13,7 @@ import pytest
 import worker_tasks
 
 from pipeline.crystals import workers
-from pipeline.crystals.workers import ONE_THREAD, Outcome, run_tasks, run_tasks_once
+from pipeline.crystals.workers import ONE_THREAD, Outcome, run_tasks
 from pipeline.errors import KinoflowError
 from pipeline.store.journal import Journal
 
@@ -148,7 +148,7 @@ def test_when_all_workers_die_not_every_task_is_tried_again(tmp_path: Path) -> N
 def test_finished_tasks_are_kept_and_one_whose_worker_died_is_tried_again(tmp_path: Path) -> None:
     def run(items: list[str]) -> dict[int, Outcome[Any]]:
         journal = Journal(tmp_path, "these")
-        return dict(run_tasks_once(worker_tasks.obey, items, finished=journal, workers=1, seconds=60, label="testing"))
+        return dict(run_tasks(worker_tasks.obey, items, finished=journal, workers=1, seconds=60, label="testing"))
 
     first = run(["fine", "killed", "raise"])
     assert first[1].reason.startswith("failed: worker died")

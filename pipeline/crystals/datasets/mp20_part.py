@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.crystals.dataset import CrystalOptions, distances, read_splits, rows_of, shuffle, tokens_of, vocabulary
+from pipeline.crystals.dataset import CrystalOptions, distances, read_splits, shuffle, tokens_of, vocabulary
+from pipeline.tokens.token_data import SPLITS
 
 __all__ = ["CRYSTALS", "FILES", "Options", "distances", "read", "shuffle", "tokens_of", "vocabulary"]
 
@@ -18,5 +19,4 @@ class Options(CrystalOptions):
 
 def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
     """Return the rows of all structures."""
-    train, validation, test = (cache / name for name in FILES)
-    return rows_of(read_splits({"train": train, "validation": validation, "test": test}), options, seed)
+    return read_splits({split: cache / file for split, file in zip(SPLITS, FILES, strict=True)}, options, seed)

@@ -9,16 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.crystals.dataset import (
-    CrystalOptions,
-    distances,
-    read_splits,
-    rows_of,
-    shuffle,
-    split_at_random,
-    tokens_of,
-    vocabulary,
-)
+from pipeline.crystals.dataset import CrystalOptions, distances, read_splits, shuffle, tokens_of, vocabulary
 
 __all__ = ["CRYSTALS", "FILES", "Options", "distances", "read", "shuffle", "tokens_of", "vocabulary"]
 
@@ -32,6 +23,5 @@ class Options(CrystalOptions):
 
 def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
     """Return the rows of all structures."""
-    frame = read_splits({"train": cache / FILES[0], "test": cache / FILES[1]})
-    train = split_at_random(frame[frame["split"] == "train"], seed, {"train": 9, "validation": 1})
-    return rows_of(pd.concat([train, frame[frame["split"] == "test"]]), options, seed)
+    files = {"train": cache / FILES[0], "test": cache / FILES[1]}
+    return read_splits(files, options, seed, {"train": 9, "validation": 1})

@@ -5,17 +5,7 @@ from pathlib import Path
 import pandas as pd
 from pydantic import Field
 
-from pipeline.crystals.dataset import (
-    SHARES,
-    CrystalOptions,
-    distances,
-    read_splits,
-    rows_of,
-    shuffle,
-    split_at_random,
-    tokens_of,
-    vocabulary,
-)
+from pipeline.crystals.dataset import SHARES, CrystalOptions, distances, read_splits, shuffle, tokens_of, vocabulary
 
 __all__ = ["CRYSTALS", "Options", "distances", "inputs", "read", "shuffle", "tokens_of", "vocabulary"]
 
@@ -41,10 +31,8 @@ def inputs(options: Options) -> list[Path]:
 def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
     """Return the rows of all structures."""
     paths = _paths(options)
-    frame = read_splits(paths)
-    own = frame["split"] == "train"
     shares = {split: share for split, share in SHARES.items() if split == "train" or split not in paths}
-    return rows_of(pd.concat([split_at_random(frame[own], seed, shares), frame[~own]]), options, seed)
+    return read_splits(paths, options, seed, shares)
 
 
 def _paths(options: Options) -> dict[str, Path]:

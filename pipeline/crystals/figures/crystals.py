@@ -11,9 +11,8 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +48,7 @@ class Options(Strict):
     per_run: int = Field(4, ge=1, description="crystals shown of each run")
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A crystal that can be drawn, and what is written above it."""
 
     crystal: Crystal
@@ -78,13 +76,8 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
         name = REFERENCES.get(exhibit.run, exhibit.run)
         size = min(10.0, 72 * ROW / (0.7 * len(name)))
         middle = 1 - (top + ROW / 2) / height
-        style: dict[str, Any] = {
-            "size": size,
-            "weight": "bold",
-            "color": colour_of(exhibit.run in REFERENCES),
-            "rotation": 90,
-        }
-        figure.text(0.6 * NAME / width, middle, name, ha="center", va="center", **style)
+        style: dict[str, Any] = {"size": size, "weight": "bold", "color": colour_of(exhibit.run in REFERENCES)}
+        figure.text(0.6 * NAME / width, middle, name, ha="center", va="center", rotation=90, **style)
         found, reasons = _crystals_of(exhibit, options.per_run)
         for column in range(max(1, len(found))):
             left = NAME + column * COLUMN + (COLUMN - PICTURE) / 2
@@ -124,8 +117,7 @@ def _crystals_of(exhibit: Exhibit, count: int) -> tuple[list[Shown], Counter[str
             row = {} if structures is None else structures.iloc[position].to_dict()
             crystal, reason = relaxed(row.get("id")), ""
             if crystal is None:
-                found = decode(exhibit.samples.tokens[position])
-                crystal, reason = found.crystal, found.reason
+                crystal, reason = decode(exhibit.samples.tokens[position])
             if crystal is None or reason:
                 reasons[reason] += 1
             else:
@@ -140,14 +132,11 @@ def _order_of(exhibit: Exhibit) -> Integers:
     if structures is None:
         return np.arange(count)
     if len(structures) != count:
-        raise KinoflowError(
-            f"{exhibit.run}: {count} samples, but a table of {len(structures)} structures; make the table again"
-        )
+        wrong = f"{count} samples, but a table of {len(structures)} structures"
+        raise KinoflowError(f"{exhibit.run}: {wrong}; make the table again")
     energies = structures["energy_above_hull"].to_numpy(np.float64)
-    order: Integers = np.lexsort(
-        (~_flags(structures["structural_valid"]), np.where(np.isfinite(energies), energies, np.inf))
-    )
-    return order
+    energies = np.where(np.isfinite(energies), energies, np.inf)
+    return np.lexsort((~_flags(structures["structural_valid"]), energies))
 
 
 def _relaxed_of(exhibit: Exhibit) -> Callable[[str | None], Crystal | None]:
@@ -190,14 +179,9 @@ def _shown(crystal: Crystal, row: dict[str, Any]) -> Shown:
 
 def _draw_picture(axes: Axes, shown: Shown) -> None:
     size = min(9.0, 72 * COLUMN / (0.72 * len(shown.formula)))
-    text: dict[str, Any] = {
-        "xycoords": "axes fraction",
-        "textcoords": "offset points",
-        "ha": "center",
-        "annotation_clip": False,
-    }
-    axes.annotate(shown.formula, (0.5, 1), (0, 12), size=size, **text)
-    axes.annotate(shown.note, (0.5, 1), (0, 3), size=7, color="0.25", **text)
+    text: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
+    axes.annotate(shown.formula, (0.5, 1), (0, 12), size=size, ha="center", **text)
+    axes.annotate(shown.note, (0.5, 1), (0, 3), size=7, color="0.25", ha="center", **text)
     draw_crystal(axes, shown.crystal)
 
 

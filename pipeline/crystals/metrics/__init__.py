@@ -1,1 +1,44 @@
-"""Metrics of crystals by name."""
+"""Metrics of crystals by name, and what they are computed from: all that is known about the structures of a run."""
+
+import importlib.metadata
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pipeline.errors import KinoflowError
+from pipeline.scoring.subject import Subject
+from pipeline.store.parquet import read_table
+
+
+@dataclass(frozen=True)
+class CrystalEvidence:
+    """One row per generated structure: what was found out about it, and its description with the fingerprints.
+
+    `test` describes the test set, and `evaluations` is the number of network evaluations per structure; both may be
+    None. If `assessed` lacks a column, nobody asked for it.
+    """
+
+    assessed: pd.DataFrame
+    described: pd.DataFrame
+    test: pd.DataFrame | None = None
+    evaluations: float | None = None
+
+
+def evidence_of(subject: Subject) -> CrystalEvidence:
+    """Return what is known about the crystals that are scored; raise an error if the samples are something else."""
+    if "structures" not in subject.files:
+        name = subject.data.origin.get("name")
+        raise KinoflowError(f"data {name!r}: these are no crystals; remove the metrics crystal_* from `scoring`")
+    structures, described, test = (read_table(subject.files[key]) for key in ("structures", "described", "test"))
+    return CrystalEvidence(structures, described, test, subject.samples.conditions.get("NFE"))
+
+
+def conditions(subject: Subject, options: Any) -> dict[str, str]:
+    """Return how crystals were measured, for the tables: the data, the hull and the energy model."""
+    crystals = subject.block.crystals if subject.block else None
+    return {
+        "data": subject.data.origin["name"],
+        "hull": (crystals.hull if crystals else None) or "published formation energies",
+        "energy model": f"CHGNet {importlib.metadata.version('chgnet')}",
+    }

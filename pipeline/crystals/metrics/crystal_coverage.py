@@ -6,7 +6,7 @@ from pydantic import Field
 
 from pipeline.config import Strict
 from pipeline.crystals.crystal import Floats
-from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
+from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
 
@@ -35,8 +35,7 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     As in Xie et al. (2022): a structure is near if the nearest structure fingerprint and the nearest composition
     fingerprint of the other set are within their cut-offs. These two may belong to different structures. A structure
     need not be valid. One without fingerprints is not near, but it counts: precision is a share of all generated
-    structures, recall of the whole test set. Test structures whose description failed (those with a `reason`, such as
-    a time limit) lower the recall: no structure can reach them.
+    structures, recall of the whole test set, including structures that could not be described.
     """
     if evidence.test is None:
         return {}

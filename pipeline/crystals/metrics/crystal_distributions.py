@@ -4,7 +4,7 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
+from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.subject import Subject
 
 __all__ = ["Options", "conditions", "measure", "score"]

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from pipeline.config import Strict
-from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
+from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
 
@@ -24,8 +24,7 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
 
     Stability is a share of the structures that were to be relaxed, including those that failed, did not converge, or
     have no reference. If all are relaxed, it is a share of all generated structures, as in the paper. S.U.N. is a share
-    of the same structures: the first of each kind among the stable and novel ones, whatever else is like it. Uniqueness
-    and novelty are shares of all generated structures.
+    of the same structures. Uniqueness and novelty are shares of all generated structures.
     """
     rows = evidence.assessed
     attempted = rows[rows["relaxed"]]

@@ -1,7 +1,7 @@
 """How many of the generated structures could exist: atoms apart, and charges that can be balanced."""
 
 from pipeline.config import Strict
-from pipeline.crystals.evidence import CrystalEvidence, conditions, evidence_of
+from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of
 from pipeline.scoring.intervals import rate
 from pipeline.scoring.subject import Subject
 

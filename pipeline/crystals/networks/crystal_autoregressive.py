@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.crystals.networks.crystal_layout import CrystalLayout, begin_token, present_atoms
+from pipeline.crystals.networks import CrystalLayout, begin_token, present_atoms
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import KeyValueCache, Sight
@@ -47,8 +47,7 @@ class CrystalAutoregressive(nn.Module):
         before = functional.pad(x[:, :-1], (1, 0), value=self.begin)
         features = self.embedding(before) + self.positions
         features = self.blocks(features, self.blocks.modulations(condition), CAUSAL)
-        logits: Tensor = self.head(features, self.head.modulation(condition))
-        return logits
+        return self.head(features, self.head.modulation(condition))
 
     @torch.no_grad()
     def start(self, kinds: Tensor) -> Decoding:
@@ -65,15 +64,13 @@ class CrystalAutoregressive(nn.Module):
         features = (self.embedding(last) + self.positions[state.position])[:, None]  # [B, 1, W]
         features = self.blocks(features, state.modulations, CAUSAL, state.caches)
         state.position += 1
-        logits: Tensor = self.head(features, state.head_modulation)[:, 0]
-        return logits
+        return self.head(features, state.head_modulation)[:, 0]
 
     def _condition(self, present: Tensor) -> Tensor:
         atoms = present.sum(dim=1)
         if bool((atoms == 0).any()):
             raise KinoflowError(f"crystal {int((atoms == 0).nonzero()[0])} of a batch has no atoms, only pads")
-        condition: Tensor = self.atoms(atoms - 1)
-        return condition
+        return self.atoms(atoms - 1)
 
 
 def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.crystals.networks.crystal_layout import CrystalLayout, present_atoms
+from pipeline.crystals.networks import CrystalLayout, present_atoms
 from pipeline.crystals.tokens import CELL, PER_ATOM
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
@@ -37,9 +37,8 @@ class CrystalDit(nn.Module):
         self.blocks = Blocks(options, condition_width)
         self.split_atom = nn.Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
         self.head = Head(width, condition_width, tokens)
-        places = torch.arange(CELL + layout.atoms).clamp(max=CELL)
         self.places: Tensor
-        self.register_buffer("places", places, persistent=False)
+        self.register_buffer("places", torch.arange(CELL + layout.atoms).clamp(max=CELL), persistent=False)
 
     def forward(self, x: Tensor, t: Tensor) -> Tensor:
         """Return the logits of p(x1 | x_t), [B, D, K]; those of pads mean nothing."""
@@ -55,8 +54,7 @@ class CrystalDit(nn.Module):
 
         cell, atoms = features[:, :CELL], features[:, CELL:]
         split = self.split_atom(atoms).view(len(x), PER_ATOM * self.layout.atoms, -1)  # [B, 4 a, W]
-        logits: Tensor = self.head(torch.cat([cell, split], dim=1), self.head.modulation(condition))
-        return logits
+        return self.head(torch.cat([cell, split], dim=1), self.head.modulation(condition))
 
 
 def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:
