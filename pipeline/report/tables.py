@@ -1,21 +1,16 @@
 """An experiment's table: one row per run and reference, with the paper's rows, and its numbers."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pipeline.config import REFERENCES
 from pipeline.errors import KinoflowError
-from pipeline.report.markdown import NOT_RUN, markdown_table
-from pipeline.report.numbers import write_numbers
+from pipeline.report.formats import Row, as_csv, markdown_table, write_numbers
 from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
 
 OURS, PAPER = "ours", "paper"
 ALIKE = ("tokens", "features")  # compare numbers only if these conditions are equal
-Row = dict[str, Any]
 
 
 def make_table(
@@ -44,16 +39,6 @@ def make_table(
     write_text(table, as_csv([*ours, *theirs], [*conditions, *metrics]))
     write_text(markdown, markdown_table(ours, theirs, conditions, metrics) + differences(paper, found))
     write_numbers(numbers, {name: found[name][1] for name in names if name in found})
-
-
-def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Return the rows with all digits; missing cells are empty, or "not run" if the run was not made."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([row.get(column, NOT_RUN if row.get("absent") else "") for column in columns])
-    return stream.getvalue()
 
 
 def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from pipeline.config import REFERENCES, Strict
 from pipeline.errors import KinoflowError
-from pipeline.report.axes import plain_numbers
-from pipeline.report.exhibit import Exhibit
+from pipeline.report.exhibit import Exhibit, plain_numbers
 from pipeline.tokens.token_data import TokenData
 
 if TYPE_CHECKING:  # every command reads the options of figures, but few draw one
