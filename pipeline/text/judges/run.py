@@ -13,7 +13,7 @@ from pydantic import Field
 
 from pipeline.config import Name, Strict
 from pipeline.errors import KinoflowError
-from pipeline.text.judges.missing import JudgeError
+from pipeline.text.judge import JudgeError
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
@@ -32,11 +32,6 @@ class Options(Strict):
 def label(options: Options) -> str:
     """Return what the tables call the judge."""
     return f"run {options.run}"
-
-
-def files(options: Options) -> list[str]:
-    """Return nothing: the weights come from the experiment."""
-    return []
 
 
 def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
-from pipeline.text.judges.missing import JudgeError
+from pipeline.text.judge import JudgeError, silence
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
@@ -38,11 +38,6 @@ def label(options: Options) -> str:
     name = directory.name if (directory := _directory(options)) else options.model
     at = f" at {options.revision}" if options.revision else ""
     return f"{name}{at}" if options.precision == "float32" else f"{name}{at} ({options.precision})"
-
-
-def files(options: Options) -> list[str]:
-    """Return nothing: the hub has a cache of its own."""
-    return []
 
 
 def inputs(options: Options) -> list[Path]:
@@ -105,8 +100,6 @@ def _pretrained(options: Options) -> tuple[Any, Any]:
 def _from_pretrained(options: Options, local: bool) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from pipeline.text.judges.silence import silence
 
     loader: Any = AutoModelForCausalLM
     source = str(_directory(options) or options.model)
