@@ -15,6 +15,8 @@ from pipeline.store.seeds import derive_seed
 from pipeline.text.judge import ChosenJudge, JudgeChoice
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
+    from torch import Tensor
+
     from pipeline.scoring.subject import Subject
 
 HEADLINE = "generative_perplexity"
@@ -36,9 +38,8 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 
     The tokens are the judge's own, so numbers of different judges cannot be compared. Repetition and a low temperature
     game the judge: a perplexity below that of the data (its reference row) is no merit if the entropy is lower, too.
-    Entropy and distinct n-grams are of the run's own tokens.
+    Entropy and distinct n-grams are of the run's own tokens, and fall when samples repeat themselves or each other.
     """
-    from pipeline.text.diversity import distinct, token_entropy
     from pipeline.text.tokenizer import tokenizer_of
 
     tokens = subject.samples.tokens[: options.samples]
@@ -76,6 +77,34 @@ def perplexity(nats: NDArray[np.float64], tokens: NDArray[np.int64], seed: int) 
         "generative_perplexity_low": math.exp(low),
         "generative_perplexity_high": math.exp(high),
     }
+
+
+def token_entropy(tokens: Tensor) -> float:
+    """Return the mean over samples [N, D] of the entropy, in nats, of a sample's own histogram of tokens.
+
+    H = log D - (1 / D) sum_k n_k log n_k, where token k occurs n_k times in a sample of D; at most log D.
+    """
+    count, length = tokens.shape
+    rows = _numbers(tokens)
+    sample_and_token = rows + np.arange(count)[:, None] * (rows.max() + 1)
+    times = np.unique(sample_and_token, return_counts=True)[1].astype(np.float64)
+    return float(np.log(length) - (times * np.log(times)).sum() / (count * length))
+
+
+def distinct(tokens: Tensor, size: int) -> float:
+    """Return the share of distinct ones among all sequences of `size` tokens within samples [N, D]; D >= `size`."""
+    rows = _numbers(tokens)
+    places = rows.shape[1] - size + 1
+    grams = rows[:, :places]
+    for offset in range(1, size):
+        # Renumber for each token, so that no number grows beyond 64 bits.
+        known = np.unique(grams, return_inverse=True)[1].reshape(grams.shape)
+        grams = known * (rows.max() + 1) + rows[:, offset : offset + places]
+    return len(np.unique(grams)) / grams.size
+
+
+def _numbers(tokens: Tensor) -> NDArray[np.int64]:
+    return tokens.cpu().numpy().astype(np.int64)
 
 
 def conditions(subject: Subject, options: Options) -> dict[str, str]:
