@@ -22,7 +22,7 @@ from torch import Tensor
 from pipeline.store.atomic import write_json
 from pipeline.store.process_record import note_resumption
 from pipeline.store.progress import LINE_EVERY
-from pipeline.text.document import CorpusError, Document
+from pipeline.text.corpus import CorpusError, Document
 from pipeline.text.tokenizer import PIECE, Tokenizer
 
 TOGETHER = 20_000  # documents after which all waiting ones are packed
