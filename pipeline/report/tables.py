@@ -14,13 +14,7 @@ ALIKE = ("tokens", "features")  # compare numbers only if these conditions are e
 
 
 def make_table(
-    names: Sequence[str],
-    papers: str | None,
-    *,
-    scores: Sequence[Path],
-    table: Path,
-    markdown: Path,
-    numbers: Path,
+    names: Sequence[str], papers: str | None, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
 ) -> None:
     """Write the table of scores of runs and references, beside one of the paper's tables.
 

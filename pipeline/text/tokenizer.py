@@ -23,7 +23,7 @@ from pipeline.errors import KinoflowError
 from pipeline.tokens.token_data import TokenData
 
 END = "<|endoftext|>"
-MASK = "█"  # how tokens that are never data are shown
+MASK = "█".encode()  # how tokens that are never data are shown
 GPT2_FILES = ("gpt2_vocabulary/encoder.json", "gpt2_vocabulary/vocab.bpe")
 GPT2_SIZE = 50257
 BYTES = 257  # with the end token
@@ -78,9 +78,8 @@ class Tokenizer:
 
     def decode(self, tokens: Tensor) -> list[str]:
         """Return the text of each row of tokens [N, D]; invalid UTF-8 is shown as U+FFFD, a mask as a block."""
-        mask = MASK.encode()
-        rows = tokens.long().tolist()
-        in_bytes = (b"".join(self._bytes[t] if 0 <= t < self.size else mask for t in row) for row in rows)
+        shown = dict(enumerate(self._bytes))
+        in_bytes = (b"".join(shown.get(token, MASK) for token in row) for row in tokens.long().tolist())
         return [row.decode("utf-8", errors="replace") for row in in_bytes]
 
     def _encode_in_batches(self, pieces: list[str]) -> Iterator[NDArray[Any]]:
@@ -158,10 +157,8 @@ class TokenizerChoice(Strict):
 
 def build_tokenizer(choice: TokenizerChoice, cache: Path, texts: Iterator[str]) -> Tokenizer:
     """Return the tokenizer; `texts` are the training documents, which only a learnt tokenizer reads."""
-    if choice.name == "gpt2":
-        return gpt2(cache)
-    if choice.name == "bytes":
-        return single_bytes()
+    if choice.name != "bpe":
+        return gpt2(cache) if choice.name == "gpt2" else single_bytes()
     return learnt(islice(texts, choice.documents or 100_000), choice.tokens)
 
 

@@ -62,9 +62,8 @@ class Options(Strict):
 
     @model_validator(mode="after")
     def _nothing_that_is_trained_on(self) -> "Options":
-        for choice in self.evaluation:
-            if choice.name == self.corpus.name:
-                raise ValueError(f"evaluation: {choice.name!r} is trained on, and `test` is held out of it; remove it")
+        if (name := self.corpus.name) in (choice.name for choice in self.evaluation):
+            raise ValueError(f"evaluation: {name!r} is trained on, and `test` is held out of it; remove it")
         return self
 
 
@@ -103,7 +102,12 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
     """Read and pack the corpus and the sets for evaluation."""
     cache.mkdir(parents=True, exist_ok=True)
     corpus = Corpus.of(options.corpus)
-    _check_documents(corpus, cache)
+    wanted = 1 + len(corpus.missing)
+    found = sum(1 for _ in islice(corpus.training_documents(cache), wanted))
+    if found < wanted:
+        few = f"{corpus.name}: {found} documents, but {wanted} splits are to be made of them"
+        fix = "cut a .txt file into documents by its `separator`, or give the other splits files of their own"
+        raise CorpusError(f"{few}; give more, {fix}")
     held_out = HeldOut(options.held_out, corpus.missing, derive_seed(seed, "text"))
     training = (document.text for split, document in _assigned(corpus, held_out, cache) if split == "train")
     tokenizer = build_tokenizer(options.tokenizer, cache, training)
@@ -122,16 +126,6 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
         evaluation=evaluation,
         record={"sets": record, "split_rule": held_out.rule},
     )
-
-
-def _check_documents(corpus: Corpus, cache: Path) -> None:
-    """Raise if there are fewer documents than splits to divide them among."""
-    wanted = 1 + len(corpus.missing)
-    found = sum(1 for _ in islice(corpus.training_documents(cache), wanted))
-    if found < wanted:
-        few = f"{corpus.name}: {found} documents, but {wanted} splits are to be made of them"
-        fix = "cut a .txt file into documents by its `separator`, or give the other splits files of their own"
-        raise CorpusError(f"{few}; give more, {fix}")
 
 
 def _packed_splits(

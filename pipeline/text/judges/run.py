@@ -46,10 +46,8 @@ def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData
     tokenizer, saved = tokenizer_of(data), load_network(weights, data, options.run)
     if saved.path is not None:
         reason = f"has the path {saved.description.path.name!r}" if saved.description.path else "has a path"
-        raise KinoflowError(
-            f"scoring.generative_perplexity.judge = {name}: the run {reason} and is not autoregressive; "
-            "name a run with path: null"
-        )
+        wrong = f"the run {reason} and is not autoregressive; name a run with path: null"
+        raise KinoflowError(f"scoring.generative_perplexity.judge = {name}: {wrong}")
     network = saved.network.to(device)
     special = (data.vocabulary.kind_of.values < 0).to(device)
 

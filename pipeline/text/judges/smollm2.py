@@ -93,9 +93,13 @@ def _network(path: Path, reader: GGUFReader, tokens: int) -> nn.Module:
     config, weights = _config(path, reader, tokens), {}
     heads: dict[str, Any] = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
     for tensor in reader.tensors:
-        name, part = _name(path, tensor.name)
+        match = _TENSOR.fullmatch(tensor.name)
+        if match is None or match["part"] not in _NAMES:
+            wrong = f"holds a tensor {tensor.name!r}, which no Llama network has"
+            raise KinoflowError(f"{path}: {wrong}; give another file")
+        block, part = "" if match["block"] is None else f"model.layers.{match['block']}.", match["part"]
         values = torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
-        weights[name] = halves_apart(values, heads[part]) if part in heads else values
+        weights[f"{block}{_NAMES[part]}.weight"] = _halves_apart(values, heads[part]) if part in heads else values
     loader: Any = LlamaForCausalLM
     with silence():
         network, report = loader.from_pretrained(
@@ -119,7 +123,7 @@ def _tokenizer(path: Path, reader: GGUFReader) -> tokenizers.Tokenizer:
     return tokenizer
 
 
-def halves_apart(weights: Tensor, heads: int) -> Tensor:
+def _halves_apart(weights: Tensor, heads: int) -> Tensor:
     """Return the rows of a query or key projection in the order of the transformers library.
 
     Rotary positions rotate pairs of features. GGUF puts a pair side by side, transformers half a head apart.
@@ -166,12 +170,3 @@ def _value(path: Path, reader: GGUFReader, key: str) -> Any:
     if field is None:
         raise KinoflowError(f"{path}: has no {key}; give a complete GGUF file of a Llama network")
     return field.contents()
-
-
-def _name(path: Path, name: str) -> tuple[str, str]:
-    """Return the name that transformers gives a tensor, and which part of a block it is."""
-    match = _TENSOR.fullmatch(name)
-    if match is None or match["part"] not in _NAMES:
-        raise KinoflowError(f"{path}: holds a tensor {name!r}, which no Llama network has; give another file")
-    block = "" if match["block"] is None else f"model.layers.{match['block']}."
-    return f"{block}{_NAMES[match['part']]}.weight", match["part"]
