@@ -56,12 +56,8 @@ def write_numbers(target: Path, rows: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _shared(rows: Sequence[Row], conditions: Sequence[str]) -> Row:
     """Return the conditions that have the same value in all rows that have them, if there are several such rows."""
-    shared = {}
-    for key in conditions:
-        values = [row[key] for row in rows if key in row]
-        if key != "origin" and len(values) > 1 and all(value == values[0] for value in values):
-            shared[key] = values[0]
-    return shared
+    values = {key: [row[key] for row in rows if key in row] for key in conditions if key != "origin"}
+    return {key: one[0] for key, one in values.items() if len(one) > 1 and all(value == one[0] for value in one)}
 
 
 def _cell(row: Row, column: str) -> str:

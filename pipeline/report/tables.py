@@ -10,16 +10,13 @@ from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
 
 OURS, PAPER = "ours", "paper"
-ALIKE = ("tokens", "features")  # compare numbers only if these conditions are equal
+ALIKE = ("tokens", "features")  # compare perplexities and Fréchet distances only if these conditions are equal
 
 
 def make_table(
     names: Sequence[str], papers: str | None, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
 ) -> None:
-    """Write the table of scores of runs and references, beside one of the paper's tables.
-
-    A run without scores is shown as not run.
-    """
+    """Write the table of scores of runs and references, beside one of the paper's; those without are not run."""
     found, paper = _read(scores), rows_of_paper(papers) if papers else []
     conditions = list(dict.fromkeys(["run", *(key for given, _ in found.values() for key in given)]))
     metrics = list(dict.fromkeys(key for _, measured in found.values() for key in measured))
@@ -36,22 +33,15 @@ def make_table(
 
 
 def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:
-    """Return a table of our numbers minus the paper's, for runs that have a row in the paper; empty if none has.
-
-    Perplexities are compared only if they are per token of the same tokenizer, Fréchet distances only by the same
-    features.
-    """
-    pairs = [(row, *found[row["ours"]]) for row in paper if row.get("ours") in found]
-    rows = [
-        {"run": row["ours"]} | {key: ours[key] - value for key, value in row.items() if key in ours}
-        for row, conditions, ours in pairs
-        if all(row.get(key) == conditions.get(key) for key in ALIKE)
-    ]
-    rows = [row for row in rows if len(row) > 1]
-    if not rows:
-        return ""
-    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "run"]
-    return f"\nOurs minus the paper's:\n\n{markdown_table(rows, [], ['run'], keys)}"
+    """Return a table of our numbers minus the paper's, for runs that have a row in the paper; empty if none has."""
+    rows: list[Row] = []
+    for row in paper:
+        conditions, ours = found.get(row.get("ours", ""), ({}, {}))
+        compared = {key: ours[key] - value for key, value in row.items() if key in ours}
+        if compared and all(row.get(key) == conditions.get(key) for key in ALIKE):
+            rows.append({"run": row["ours"]} | compared)
+    keys = list(dict.fromkeys(key for row in rows for key in row if key != "run"))
+    return f"\nOurs minus the paper's:\n\n{markdown_table(rows, [], ['run'], keys)}" if rows else ""
 
 
 def _read(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -87,7 +88,7 @@ class HeldOut:
 
     def __init__(self, share: float, splits: tuple[str, ...], seed: int) -> None:
         self._group, self._splits, self._seed = round(1 / share), splits, seed
-        self._drawn: tuple[int, dict[int, str]] = (-1, {})
+        self._places_of = lru_cache(maxsize=1)(self._draw)
 
     @property
     def rule(self) -> str:
@@ -105,11 +106,9 @@ class HeldOut:
     def split(self, document: int) -> str:
         """Return the split of a document: `train`, or one that is held out."""
         group, place = divmod(document, self._group)
-        if self._drawn[0] != group:
-            self._drawn = (group, self._places(group))
-        return self._drawn[1].get(place, "train")
+        return self._places_of(group).get(place, "train")
 
-    def _places(self, group: int) -> dict[int, str]:
+    def _draw(self, group: int) -> dict[int, str]:
         # The first group draws among its first three documents, so that a corpus of three documents has all splits.
         among = self._group if group else min(self._group, 3)
         generator = torch.Generator().manual_seed(derive_seed(self._seed, "held out", group))

@@ -79,8 +79,16 @@ def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData
 
 
 def read_llama(path: Path) -> tuple[nn.Module, tokenizers.Tokenizer]:
-    """Return the network, ready for evaluation, and its tokenizer."""
-    reader = _reader(path)
+    """Return the network, ready for evaluation, and its tokenizer; raise if the file holds anything else."""
+    from gguf import GGUFReader
+
+    try:
+        reader = GGUFReader(path)
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
+        raise KinoflowError(f"{path}: not a complete GGUF file ({error}); fetch it again") from error
+    for key, value in _EXPECTED.items():
+        if (found := _value(path, reader, key)) != value:
+            raise KinoflowError(f"{path}: {key} is {found!r}, but only {value!r} can be read; give another file")
     tokenizer = _tokenizer(path, reader)
     return _network(path, reader, tokenizer.get_vocab_size()), tokenizer
 
@@ -95,8 +103,8 @@ def _network(path: Path, reader: GGUFReader, tokens: int) -> nn.Module:
     for tensor in reader.tensors:
         match = _TENSOR.fullmatch(tensor.name)
         if match is None or match["part"] not in _NAMES:
-            wrong = f"holds a tensor {tensor.name!r}, which no Llama network has"
-            raise KinoflowError(f"{path}: {wrong}; give another file")
+            unknown = f"holds a tensor {tensor.name!r}, which no Llama network has"
+            raise KinoflowError(f"{path}: {unknown}; give another file")
         block, part = "" if match["block"] is None else f"model.layers.{match['block']}.", match["part"]
         values = torch.from_numpy(dequantize(tensor.data, tensor.tensor_type).copy())
         weights[f"{block}{_NAMES[part]}.weight"] = _halves_apart(values, heads[part]) if part in heads else values
@@ -149,20 +157,6 @@ def _config(path: Path, reader: GGUFReader, tokens: int) -> LlamaConfig:
         rope_parameters={"rope_type": "default", "rope_theta": setting("rope.freq_base")},
         tie_word_embeddings=all(tensor.name != "output.weight" for tensor in reader.tensors),
     )
-
-
-def _reader(path: Path) -> GGUFReader:
-    """Return a reader of the file; raise if this module cannot read what the file holds."""
-    from gguf import GGUFReader
-
-    try:
-        reader = GGUFReader(path)
-    except (ValueError, IndexError, KeyError, OverflowError) as error:
-        raise KinoflowError(f"{path}: not a complete GGUF file ({error}); fetch it again") from error
-    for key, value in _EXPECTED.items():
-        if (found := _value(path, reader, key)) != value:
-            raise KinoflowError(f"{path}: {key} is {found!r}, but only {value!r} can be read; give another file")
-    return reader
 
 
 def _value(path: Path, reader: GGUFReader, key: str) -> Any:

@@ -50,19 +50,13 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
         data=subject.data,
         device=subject.device,
     )
+    scores = perplexity(*judge.negative_log_likelihood(texts), subject.seed)
     variety = {f"distinct_{size}": distinct(tokens, size) for size in GRAMS if size <= tokens.shape[1]}
-    return {
-        **perplexity(*judge.negative_log_likelihood(texts), subject.seed),
-        "token_entropy": token_entropy(tokens),
-        **variety,
-    }
+    return scores | {"token_entropy": token_entropy(tokens)} | variety
 
 
 def perplexity(nats: NDArray[np.float64], tokens: NDArray[np.int64], seed: int) -> dict[str, float]:
-    """Return exp(sum of nats [N] / sum of tokens [N]) and its 95 % interval, by a bootstrap over the N samples.
-
-    Return nothing if no sample has a token that was judged.
-    """
+    """Return exp(sum of nats [N] / sum of tokens [N]) and its 95 % interval, by a bootstrap; nothing without tokens."""
     import torch
 
     judged = tokens > 0
@@ -72,11 +66,8 @@ def perplexity(nats: NDArray[np.float64], tokens: NDArray[np.int64], seed: int) 
     generator = torch.Generator().manual_seed(derive_seed(seed, "generative_perplexity"))
     drawn = torch.randint(len(tokens), (RESAMPLES, len(tokens)), generator=generator).numpy()
     low, high = np.quantile(nats[drawn].sum(axis=1) / tokens[drawn].sum(axis=1), (0.025, 0.975))
-    return {
-        HEADLINE: math.exp(nats.sum() / tokens.sum()),
-        "generative_perplexity_low": math.exp(low),
-        "generative_perplexity_high": math.exp(high),
-    }
+    bounds = {f"{HEADLINE}_low": math.exp(low), f"{HEADLINE}_high": math.exp(high)}
+    return {HEADLINE: math.exp(nats.sum() / tokens.sum())} | bounds
 
 
 def token_entropy(tokens: Tensor) -> float:

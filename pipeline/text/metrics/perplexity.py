@@ -37,8 +37,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     use the same estimator of the bound. Bounds of metric paths are useless (see `likelihood_bound`). A swept run uses
     the network of another run, and the row of that run has the perplexity.
     """
-    evaluate = _evaluator(subject, options)
-    if evaluate is None:
+    if (evaluate := _evaluator(subject, options)) is None:
         return {}
     sets = {name: tokens[: options.sequences] for name, tokens in sets_of(subject.data).items()}
     scores: dict[str, float] = {}
