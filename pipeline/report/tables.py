@@ -20,7 +20,10 @@ def make_table(
     found, paper = _read(scores), rows_of_paper(papers) if papers else []
     conditions = list(dict.fromkeys(["run", *(key for given, _ in found.values() for key in given)]))
     metrics = list(dict.fromkeys(key for _, measured in found.values() for key in measured))
-    ours = [_row(name, found) for name in names]
+    ours: list[Row] = []
+    for name in names:
+        given, measured = found.get(name, ({"absent": True}, {}))
+        ours.append(given | measured | {"run": REFERENCES.get(name, name)})
     if paper:
         conditions.insert(1, "origin")
         ours = [row | {"origin": OURS} for row in ours]
@@ -54,8 +57,3 @@ def _read(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
             raise KinoflowError(f"{path}: another file has the scores of run {run!r} already; give one of them")
         found[run] = (score["conditions"], score["metrics"])
     return found
-
-
-def _row(name: str, found: dict[str, tuple[Row, Row]]) -> Row:
-    conditions, metrics = found.get(name, ({}, {}))
-    return conditions | metrics | {"run": REFERENCES.get(name, name)} | ({} if name in found else {"absent": True})

@@ -39,7 +39,9 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     """
     if (evaluate := _evaluator(subject, options)) is None:
         return {}
-    sets = {name: tokens[: options.sequences] for name, tokens in sets_of(subject.data).items()}
+    corpus = subject.data.origin.get("corpus", {}).get("name", "test")  # the test split has the name of its corpus
+    sets = {corpus: subject.data.test} | subject.data.evaluation
+    sets = {name: tokens[: options.sequences] for name, tokens in sets.items()}
     scores: dict[str, float] = {}
     done = 0
     total = sum(-(-len(tokens) // options.batch) for tokens in sets.values())
@@ -62,11 +64,6 @@ def conditions(subject: Subject, options: Options) -> dict[str, str]:
         return {}
     bound = subject.model is not None and subject.model.path is not None
     return {"likelihood": "bound" if bound else "exact", "tokens": tokens_of(subject.data)}
-
-
-def sets_of(data: TokenData) -> dict[str, Tensor]:
-    """Return the sets to evaluate by the names that their columns get; the test split has the name of its corpus."""
-    return {data.origin.get("corpus", {}).get("name", "test"): data.test} | data.evaluation
 
 
 def tokens_of(data: TokenData) -> str:
