@@ -15,8 +15,7 @@ from pipeline.crystals.energies import METASTABLE, formation_energy, load_chgnet
 from pipeline.crystals.hull import DATA_SET, ELEMENT, PUBLISHED, Hull, shares_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
 from pipeline.crystals.workers import run_tasks
-from pipeline.report.markdown import markdown_table
-from pipeline.report.numbers import write_numbers
+from pipeline.report.formats import markdown_table, write_numbers
 from pipeline.store.atomic import write_text
 from pipeline.store.parquet import read_table
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import REFERENCES
-from pipeline.report.markdown import markdown_table
-from pipeline.report.numbers import write_numbers
-from pipeline.report.tables import OURS, PAPER, as_csv
+from pipeline.report.formats import as_csv, markdown_table, write_numbers
+from pipeline.report.tables import OURS, PAPER
 from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
 

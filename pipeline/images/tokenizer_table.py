@@ -11,9 +11,8 @@ from pipeline.images.imagedata import ImageData, to_bytes
 from pipeline.images.reference import ImageReference
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.images.tokenizer_report import live_codes, tokenizer_report
-from pipeline.report.markdown import Row, markdown_table
-from pipeline.report.numbers import write_numbers
-from pipeline.report.tables import OURS, PAPER, as_csv
+from pipeline.report.formats import Row, as_csv, markdown_table, write_numbers
+from pipeline.report.tables import OURS, PAPER
 from pipeline.store.atomic import write_text
 from pipeline.tokens.token_data import TokenData
 

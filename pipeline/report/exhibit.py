@@ -1,4 +1,4 @@
-"""What a figure gets for a run or reference."""
+"""What figures share: what they get for each run or reference, and how they label an axis."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pipeline.sampling.samples import SampleSet
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axis import Axis
 
 
 @dataclass(frozen=True)
@@ -30,3 +31,12 @@ class Exhibit:
     def run(self) -> str:
         """The name of the run or reference."""
         return str(self.samples.conditions["run"])
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Label a logarithmic axis with 1, 2, 5, 10, ..."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -1,40 +1,29 @@
 """An experiment's table: one row per run and reference, with the paper's rows, and its numbers."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pipeline.config import REFERENCES
 from pipeline.errors import KinoflowError
-from pipeline.report.markdown import NOT_RUN, markdown_table
-from pipeline.report.numbers import write_numbers
+from pipeline.report.formats import Row, as_csv, markdown_table, write_numbers
 from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
 
 OURS, PAPER = "ours", "paper"
-ALIKE = ("tokens", "features")  # compare numbers only if these conditions are equal
-Row = dict[str, Any]
+ALIKE = ("tokens", "features")  # compare perplexities and Fréchet distances only if these conditions are equal
 
 
 def make_table(
-    names: Sequence[str],
-    papers: str | None,
-    *,
-    scores: Sequence[Path],
-    table: Path,
-    markdown: Path,
-    numbers: Path,
+    names: Sequence[str], papers: str | None, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
 ) -> None:
-    """Write the table of scores of runs and references, beside one of the paper's tables.
-
-    A run without scores is shown as not run.
-    """
+    """Write the table of scores of runs and references, beside one of the paper's; those without are not run."""
     found, paper = _read(scores), rows_of_paper(papers) if papers else []
     conditions = list(dict.fromkeys(["run", *(key for given, _ in found.values() for key in given)]))
     metrics = list(dict.fromkeys(key for _, measured in found.values() for key in measured))
-    ours = [_row(name, found) for name in names]
+    ours: list[Row] = []
+    for name in names:
+        given, measured = found.get(name, ({"absent": True}, {}))
+        ours.append(given | measured | {"run": REFERENCES.get(name, name)})
     if paper:
         conditions.insert(1, "origin")
         ours = [row | {"origin": OURS} for row in ours]
@@ -46,33 +35,16 @@ def make_table(
     write_numbers(numbers, {name: found[name][1] for name in names if name in found})
 
 
-def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Return the rows with all digits; missing cells are empty, or "not run" if the run was not made."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([row.get(column, NOT_RUN if row.get("absent") else "") for column in columns])
-    return stream.getvalue()
-
-
 def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:
-    """Return a table of our numbers minus the paper's, for runs that have a row in the paper; empty if none has.
-
-    Perplexities are compared only if they are per token of the same tokenizer, Fréchet distances only by the same
-    features.
-    """
-    pairs = [(row, *found[row["ours"]]) for row in paper if row.get("ours") in found]
-    rows = [
-        {"run": row["ours"]} | {key: ours[key] - value for key, value in row.items() if key in ours}
-        for row, conditions, ours in pairs
-        if all(row.get(key) == conditions.get(key) for key in ALIKE)
-    ]
-    rows = [row for row in rows if len(row) > 1]
-    if not rows:
-        return ""
-    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "run"]
-    return f"\nOurs minus the paper's:\n\n{markdown_table(rows, [], ['run'], keys)}"
+    """Return a table of our numbers minus the paper's, for runs that have a row in the paper; empty if none has."""
+    rows: list[Row] = []
+    for row in paper:
+        conditions, ours = found.get(row.get("ours", ""), ({}, {}))
+        compared = {key: ours[key] - value for key, value in row.items() if key in ours}
+        if compared and all(row.get(key) == conditions.get(key) for key in ALIKE):
+            rows.append({"run": row["ours"]} | compared)
+    keys = list(dict.fromkeys(key for row in rows for key in row if key != "run"))
+    return f"\nOurs minus the paper's:\n\n{markdown_table(rows, [], ['run'], keys)}" if rows else ""
 
 
 def _read(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
@@ -85,8 +57,3 @@ def _read(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
             raise KinoflowError(f"{path}: another file has the scores of run {run!r} already; give one of them")
         found[run] = (score["conditions"], score["metrics"])
     return found
-
-
-def _row(name: str, found: dict[str, tuple[Row, Row]]) -> Row:
-    conditions, metrics = found.get(name, ({}, {}))
-    return conditions | metrics | {"run": REFERENCES.get(name, name)} | ({} if name in found else {"absent": True})

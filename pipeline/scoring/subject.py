@@ -1,12 +1,16 @@
-"""What a metric is given: the samples of a run, the data, the network, further files, and the machine."""
+"""A run to be scored, as a metric is given it, and all metrics of an experiment in one flat dictionary."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from pipeline.config import Experiment
+from pipeline.config.plugins import METRICS
+from pipeline.errors import KinoflowError
 from pipeline.networks.saved import SavedModel
 from pipeline.sampling.samples import SampleSet
 from pipeline.store.journal import Journal, Result
@@ -39,3 +43,23 @@ class Subject:
     def once(self, key: str, compute: Callable[[], Result]) -> Result:
         """Return a value that was finished before an interruption, or compute it; it must be valid JSON."""
         return compute() if self.finished is None else self.finished.once(key, compute)
+
+
+def conditions_of_metrics(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return how the metrics measured, such as which model judged."""
+    conditions: dict[str, Any] = {}
+    for name, options in scoring.items():
+        conditions |= METRICS.load(name).conditions(subject, METRICS.options(name, options))
+    return conditions
+
+
+def score_subject(subject: Subject, scoring: Mapping[str, dict[str, Any]]) -> dict[str, float]:
+    """Return the numbers of all metrics in `scoring`, which maps their names to options."""
+    metrics: dict[str, float] = {}
+    for name, options in scoring.items():
+        score = partial(METRICS.load(name).score, subject, METRICS.options(name, options))
+        scores: dict[str, float] = subject.once(name, score)
+        if twice := metrics.keys() & scores.keys():
+            raise KinoflowError(f"metric {name!r}: another one gives {', '.join(sorted(twice))} too; rename it")
+        metrics |= scores
+    return metrics

@@ -26,8 +26,7 @@ def judge(job: Job, *, output: Output) -> None:
 
     from pipeline.store.atomic import write_json
     from pipeline.store.provenance import file_hash, write_provenance
-    from pipeline.text.judge import ChosenJudge
-    from pipeline.text.judges.missing import JudgeError
+    from pipeline.text.judge import ChosenJudge, JudgeError
 
     scoring = job.block.scoring
     if METRIC not in scoring:

@@ -50,8 +50,7 @@ def score(
     from pipeline.networks.devices import check_gpus
     from pipeline.networks.saved import load_network
     from pipeline.sampling.samples import SampleSet
-    from pipeline.scoring.score import conditions_of_metrics, score_subject
-    from pipeline.scoring.subject import Subject
+    from pipeline.scoring.subject import Subject, conditions_of_metrics, score_subject
     from pipeline.store.atomic import write_json
     from pipeline.store.journal import Journal
     from pipeline.store.provenance import write_provenance

@@ -1,13 +1,18 @@
-"""The language model that was chosen to judge the texts of an experiment."""
+"""The language model that was chosen to judge the texts of an experiment, and what is said if it is missing."""
 
 from __future__ import annotations
 
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from pipeline.config import NestedChoice
 from pipeline.config.contracts import JudgePlugin
 from pipeline.config.plugins import JUDGES, Chosen
+from pipeline.errors import KinoflowError
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
@@ -15,7 +20,17 @@ if TYPE_CHECKING:  # only for types; functions import what they compute with
     from pipeline.text.judges.likelihood import Judge
     from pipeline.tokens.token_data import TokenData
 
-METRIC = "generative_perplexity"
+_WAYS = """set scoring.generative_perplexity.judge to one of
+  {name: transformers, model: /path/to/model}   a causal language model in a local directory (safetensors)
+  {name: smollm2}                               a small one that comes from a package registry
+  {name: run, run: ar}                          an autoregressive run of the experiment, here called `ar`"""
+
+
+class JudgeError(KinoflowError):
+    """A judge that is not available: which one, why, and what to choose instead."""
+
+    def __init__(self, judge: str, reason: str) -> None:
+        super().__init__(f"scoring.generative_perplexity.judge = {judge}: {reason}; {_WAYS}")
 
 
 class JudgeChoice(NestedChoice):
@@ -46,3 +61,25 @@ class ChosenJudge(Chosen[JudgePlugin]):
         """Return the judge, ready to use; if it is missing, raise an error that says how to get one."""
         judge: Judge = self.plugin.load(self.options, cache=cache, weights=weights, data=data, device=device)
         return judge
+
+
+@contextmanager
+def silence(bars: bool = False) -> Iterator[None]:
+    """Keep the transformers and hub libraries from printing anything but errors; `bars` lets them show downloads."""
+    from transformers.utils import logging as reports
+
+    hub = logging.getLogger("huggingface_hub")
+    verbosity, shown, level = reports.get_verbosity(), reports.is_progress_bar_enabled(), hub.level
+    reports.set_verbosity_error()
+    hub.setLevel(logging.ERROR)
+    if not bars:
+        reports.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        reports.set_verbosity(verbosity)
+        hub.setLevel(level)
+        if shown:
+            reports.enable_progress_bar()

@@ -22,14 +22,14 @@ from torch import Tensor
 from pipeline.store.atomic import write_json
 from pipeline.store.process_record import note_resumption
 from pipeline.store.progress import LINE_EVERY
-from pipeline.text.document import CorpusError, Document
+from pipeline.text.corpus import CorpusError, Document
 from pipeline.text.tokenizer import PIECE, Tokenizer
 
 TOGETHER = 20_000  # documents after which all waiting ones are packed
 
 
 class Packer:
-    """The blocks of one set, and what went into them."""
+    """The blocks of one set, what went into them, and the documents that wait to be encoded together."""
 
     def __init__(
         self, name: str, tokenizer: Tokenizer, length: int, limit: int | None, folder: Path, file: Path | None = None
@@ -37,9 +37,10 @@ class Packer:
         self.name, self._tokenizer, self._length, self._limit = name, tokenizer, length, limit
         # Closed once it is mapped. `restore` continues a file that already exists.
         self._file: IO[bytes] = file.open("a+b") if file else tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-        self._written = 0
+        self._written, self._has_words = 0, True
         self._counts = dict.fromkeys(("documents", "characters", "bytes", "words", "tokens"), 0)
-        self._has_words = True
+        self._waiting: list[Document] = []
+        self._waiting_characters = 0
 
     @property
     def room(self) -> int | None:
@@ -56,6 +57,22 @@ class Packer:
         """The number of tokens added, without end tokens."""
         return self._counts["tokens"]
 
+    def take(self, document: Document, *, hurry: bool) -> bool:
+        """Let a document wait; return whether all were added. In a `hurry`, what may fill the blocks is enough."""
+        self._waiting.append(document)
+        self._waiting_characters += len(document.text)
+        room = self.room
+        enough = PIECE if room is None or not hurry else min(PIECE, 4 * room)  # a token has about four characters
+        if self._waiting_characters < enough:
+            return False
+        self.flush()
+        return True
+
+    def flush(self) -> None:
+        """Add the documents that wait."""
+        self.add(self._waiting)
+        self._waiting, self._waiting_characters = [], 0
+
     def add(self, documents: list[Document]) -> None:
         """Add documents; those beyond the last block are counted and left out."""
         for document, tokens in zip(documents, self._tokenizer.encode([d.text for d in documents]), strict=True):
@@ -65,7 +82,9 @@ class Packer:
             self._counts["words"] += document.words or 0
             self._counts["tokens"] += len(tokens)
             self._has_words = self._has_words and document.words is not None
-            self._write(np.append(tokens, np.array([self._tokenizer.end], tokens.dtype)))
+            kept = np.append(tokens, np.array([self._tokenizer.end], tokens.dtype))[: self.room]
+            self._file.write(kept.tobytes())
+            self._written += len(kept)
 
     def blocks(self) -> Tensor:
         """Return the blocks [N, length], mapped from the file; raise if there are none."""
@@ -108,11 +127,6 @@ class Packer:
             "blocks": blocks,
             "dropped": self.tokens + separators - blocks * self._length,
         }
-
-    def _write(self, tokens: Any) -> None:
-        kept = tokens[: self.room]
-        self._file.write(kept.tobytes())
-        self._written += len(kept)
 
 
 class PackingJournal:
@@ -158,66 +172,31 @@ def pack(
 
     With a journal, skip the documents that it says are packed, and save the state now and then.
     """
-    batches = {packer.name: _Batch(packer) for packer in packers}
-    reading = _Reading(packers)
+    started = shown = time.monotonic()
     start = journal.resume(packers) if journal else 0
     for number, (packer, document) in enumerate(islice(documents, start, None), start + 1):
-        flushed = not (stop and packer.full) and batches[packer.name].add(document, hurry=stop)
+        added = not (stop and packer.full) and packer.take(document, hurry=stop)
         if number % TOGETHER == 0:  # at fixed places, so that an interruption makes no difference
-            for batch in batches.values():
-                batch.flush()
+            for one in packers:
+                one.flush()
             if journal:
                 journal.save(number, packers)
-        if flushed or number % TOGETHER == 0:
-            reading.show()
-            if stop and all(packer.full for packer in packers):
+        if added or number % TOGETHER == 0:
+            if time.monotonic() - shown >= LINE_EVERY:
+                shown = time.monotonic()
+                _print_progress(packers, shown - started)
+            if stop and all(one.full for one in packers):
                 break
-    for batch in batches.values():
-        batch.flush()
-    reading.show(last=True)
+    for one in packers:
+        one.flush()
+    _print_progress(packers, time.monotonic() - started)
 
 
-class _Batch:
-    """Documents that wait to be encoded together."""
-
-    def __init__(self, packer: Packer) -> None:
-        self._packer = packer
-        self._documents: list[Document] = []
-        self._characters = 0
-
-    def add(self, document: Document, *, hurry: bool) -> bool:
-        """Add a document; return whether the batch was passed on. In a `hurry`, what may fill the packer is enough."""
-        self._documents.append(document)
-        self._characters += len(document.text)
-        room = self._packer.room
-        enough = PIECE if room is None or not hurry else min(PIECE, 4 * room)  # a token has about four characters
-        if self._characters < enough:
-            return False
-        self.flush()
-        return True
-
-    def flush(self) -> None:
-        """Pass the documents on to the packer."""
-        self._packer.add(self._documents)
-        self._documents, self._characters = [], 0
-
-
-class _Reading:
-    """Lines about the progress of reading; a stream's length is not known, so they show no percentage."""
-
-    def __init__(self, packers: list[Packer]) -> None:
-        self._packers = packers
-        self._started = self._shown = time.monotonic()
-
-    def show(self, *, last: bool = False) -> None:
-        """Print a line now and then, and the last one."""
-        now = time.monotonic()
-        if last or now - self._shown >= LINE_EVERY:
-            self._shown = now
-            tokens = sum(packer.tokens for packer in self._packers)
-            names = ", ".join(packer.name for packer in self._packers)
-            rate = tokens / max(now - self._started, 1e-9)
-            print(f"{names}: {tokens:,} tokens, {rate:,.0f}/s", file=sys.stderr, flush=True)
+def _print_progress(packers: list[Packer], seconds: float) -> None:
+    """Print how many tokens there are; a stream's length is not known, so there is no percentage."""
+    tokens = sum(packer.tokens for packer in packers)
+    names = ", ".join(packer.name for packer in packers)
+    print(f"{names}: {tokens:,} tokens, {tokens / max(seconds, 1e-9):,.0f}/s", file=sys.stderr, flush=True)
 
 
 def in_order(packer: Packer, documents: Iterable[Document]) -> Iterator[tuple[Packer, Document]]:

@@ -1,13 +1,19 @@
-"""Texts from files: checked UTF-8, with errors that say where a file is wrong."""
+"""Texts of corpora, from files and from the Hugging Face Hub, with errors that say where something is wrong."""
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pipeline.text.document import CorpusError
+from pydantic import Field
+
+from pipeline.config import Strict
+from pipeline.text.corpus import CorpusError
 
 SUFFIXES = (".txt", ".jsonl", ".parquet")
+Repository = Annotated[str, Field(min_length=1, description="name of the repository, or a directory that holds a copy")]
+_TIMEOUT = 30.0  # seconds to ask for the newest commit
 
 
 def decoded(content: bytes, where: str) -> str:
@@ -25,20 +31,25 @@ def decoded(content: bytes, where: str) -> str:
 
 
 def files_below(path: Path) -> list[Path]:
-    """Return the file, or all text files below a folder, sorted."""
-    if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
-        if not found:
-            raise CorpusError(f"{path}: holds no file of text ({', '.join(SUFFIXES)}); give another folder")
-        return found
-    if not path.is_file():
+    """Return all files of text below a folder, sorted; the path itself if it is no folder."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+
+
+def checked_files(path: Path) -> list[Path]:
+    """Return the file, or all files of text below a folder; raise if there is none."""
+    suffixes, found = ", ".join(SUFFIXES), files_below(path)
+    if not found:
+        raise CorpusError(f"{path}: holds no file of text ({suffixes}); give another folder")
+    if not found[0].is_file():
         raise CorpusError(f"{path}: there is no such file or folder; check the path")
-    if path.suffix not in SUFFIXES:
-        raise CorpusError(f"{path}: is not a file of text ({', '.join(SUFFIXES)}); give another, or rename it")
-    return [path]
+    if found[0].suffix not in SUFFIXES:
+        raise CorpusError(f"{path}: is not a file of text ({suffixes}); give another, or rename it")
+    return found
 
 
-def texts_of(file: Path, column: str, separator: str | None = None) -> Iterator[str]:
+def texts_of(file: Path, column: str, separator: str | None) -> Iterator[str]:
     """Yield the texts of one file: a .txt file is one, or several with a `separator`; others have one per row."""
     if file.suffix == ".txt":
         text = whole_text(file)
@@ -57,6 +68,11 @@ def whole_text(file: Path) -> str:
         raise CorpusError(f"{file}: cannot be read ({error.strerror}); check the path, or fetch it") from error
 
 
+def lines_of(file: Path) -> list[str]:
+    """Return the lines of a file."""
+    return whole_text(file).removesuffix("\n").split("\n")
+
+
 def json_lines(file: Path) -> Iterator[tuple[Any, str]]:
     """Yield the rows of a file with one JSON value per line, and where each row is."""
     empty = True
@@ -65,18 +81,15 @@ def json_lines(file: Path) -> Iterator[tuple[Any, str]]:
             for number, line in enumerate(stream, 1):
                 if line.strip():
                     empty, where = False, f"{file}: line {number}"
-                    yield _json(decoded(line, where), where), where
+                    try:
+                        row = json.loads(decoded(line, where))
+                    except ValueError as error:  # a number with too many digits raises no JSONDecodeError
+                        raise CorpusError(f"{where}: is not JSON ({error}); give one object a line") from error
+                    yield row, where
     except OSError as error:
         raise CorpusError(f"{file}: cannot be read ({error.strerror}); check the path, or fetch it") from error
     if empty:
         raise CorpusError(f"{file}: is empty; remove it, or give a file with text")
-
-
-def _json(line: str, where: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:  # not only a JSONDecodeError: a number with too many digits raises another
-        raise CorpusError(f"{where}: is not JSON ({error}); give one object a line") from error
 
 
 def text_in(row: Any, column: str, where: str) -> str:
@@ -109,3 +122,67 @@ def _parquet(file: Path, column: str) -> Iterator[str]:
                 yield from (text_in({column: text}, column, str(file)) for text in batch.column(0).to_pylist())
     except (OSError, arrow.ArrowException) as error:
         raise CorpusError(f"{file}: cannot be read as parquet ({error}); give another file") from error
+
+
+class HubOptions(Strict):
+    """Where a corpus is read from."""
+
+    repository: Repository
+    revision: str | None = Field(None, min_length=1, description="commit, tag or branch; null: the newest commit")
+
+
+def revision_of(options: HubOptions) -> str | None:
+    """Return the commit that is read, None for a directory."""
+    return None if _directory(options) else _commit(options.repository, options.revision)
+
+
+def hub_names_of(options: HubOptions) -> list[str]:
+    """Return the name of the repository, nothing for a directory."""
+    return [] if _directory(options) else [options.repository]
+
+
+def inputs_of(options: HubOptions) -> list[Path]:
+    """Return the files of a directory that holds a copy; none for the Hub."""
+    directory = _directory(options)
+    return [] if directory is None else sorted(file for file in directory.rglob("*") if file.is_file())
+
+
+def rows(options: HubOptions, part: str | None, split: str) -> Iterator[str]:
+    """Yield the texts of one split of a `part` (what the Hub calls a configuration), without holding all of them."""
+    import datasets  # type: ignore[import-untyped]
+
+    where = f"{options.repository} (split {split!r})"
+    try:
+        if directory := _directory(options):
+            path, commit = str(directory), None
+            part = part if part in datasets.get_dataset_config_names(path) else None
+        else:
+            path, commit = options.repository, _commit(options.repository, options.revision)
+        stream = datasets.load_dataset(path, part, split=split, streaming=True, revision=commit)
+        for number, row in enumerate(stream):
+            yield text_in(row, "text", f"{where}: row {number}")
+    except CorpusError:
+        raise
+    except Exception as error:  # from the network, file formats or the library: too many kinds to list
+        raise _unreadable(where, error) from error
+
+
+@cache  # one commit for all splits, even if a newer one appears in the meantime
+def _commit(repository: str, revision: str | None) -> str | None:
+    import huggingface_hub
+
+    try:
+        return huggingface_hub.HfApi().dataset_info(repository, revision=revision, timeout=_TIMEOUT).sha
+    except Exception as error:  # as above
+        raise _unreadable(f"{repository} (revision {revision or 'main'!r})", error) from error
+
+
+def _directory(options: HubOptions) -> Path | None:
+    path = Path(options.repository).expanduser()
+    return path if path.is_dir() else None
+
+
+def _unreadable(where: str, error: Exception) -> CorpusError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    advice = "check the network, set `repository` to a directory that holds a copy, or use another corpus"
+    return CorpusError(f"{where}: cannot be read ({type(error).__name__}: {reason}); {advice}")

@@ -10,8 +10,7 @@ from pipeline.config import Strict
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.sampling.samples import SampleSet
-from pipeline.scoring.score import conditions_of_metrics, score_subject
-from pipeline.scoring.subject import Subject
+from pipeline.scoring.subject import Subject, conditions_of_metrics, score_subject
 from pipeline.tokens.token_data import TokenData
 
 TOKENS = torch.zeros(2, 1, dtype=torch.int64)

@@ -29,7 +29,7 @@ def test_training_depends_on_losses_and_the_chosen_path_but_not_on_the_sampler_a
     path, loss = PathChoice(name="metric"), LossChoice(name="cross_entropy")
     training = names("pipeline.stages.train", "pipeline.known.networks.mlp", *modules_named(path, loss))
     assert {"flow/losses.py", "training/loop.py", "networks/time_features.py", "flow/paths/metric.py"} <= training
-    assert not training & {"flow/sampler.py", "sampling/blocks.py", "scoring/score.py", "report/tables.py"}
+    assert not training & {"flow/sampler.py", "sampling/blocks.py", "scoring/subject.py", "report/tables.py"}
     assert not training & {"flow/paths/geodesic.py", "flow/likelihood.py"}
 
 
@@ -91,7 +91,7 @@ def test_what_is_imported_for_type_checkers_only_is_no_dependency() -> None:
 def test_sampling_depends_on_the_sampler_but_not_on_the_training_loop() -> None:
     sampling = names("pipeline.stages.sample")
     assert {"flow/sampler.py", "flow/steps.py", "sampling/blocks.py", "networks/saved.py"} <= sampling
-    assert not sampling & {"training/loop.py", "scoring/score.py"}
+    assert not sampling & {"training/loop.py", "scoring/subject.py"}
 
 
 @pytest.mark.parametrize("stage", load_stages())

@@ -13,7 +13,7 @@ import pytest
 from pipeline.config.plugins import CORPORA
 from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.text.corpora import files, lambada, ptb, sotu
-from pipeline.text.document import CorpusError
+from pipeline.text.corpus import Corpus, CorpusChoice, CorpusError
 
 
 def texts(path: Path, **options: str) -> list[str]:
@@ -32,9 +32,9 @@ def test_corpus_declares_what_every_corpus_has(name: str, tmp_path: Path) -> Non
     assert list(inspect.signature(corpus.documents).parameters) == ["options", "cache", "split"]
     assert set(getattr(corpus, "FILES", ())) <= set(CATALOGUE)
     assert all(field.description for field in corpus.Options.model_fields.values())
-    options = corpus.Options(path=str(tmp_path)) if name == "files" else corpus.Options()
+    choice = CorpusChoice(name=name, path=str(tmp_path)) if name == "files" else CorpusChoice(name=name)
     with pytest.raises(CorpusError, match=f"'{name}': has no split 'trian', only"):
-        next(corpus.documents(options, tmp_path, "trian"))
+        Corpus.of(choice).documents(tmp_path, "trian")
 
 
 def test_speeches_come_in_the_order_of_their_names(tmp_path: Path) -> None:
@@ -86,12 +86,12 @@ def test_a_separator_and_a_column_say_where_documents_are(tmp_path: Path) -> Non
 
 def test_splits_are_those_that_have_a_path(tmp_path: Path) -> None:
     assert files.splits(files.Options(path="a")) == ("all",)
-    options = files.Options(path="a", test_path=str(tmp_path / "t.txt"))
+    corpus = Corpus.of(CorpusChoice(name="files", path="a", test_path=str(tmp_path / "t.txt")))
     (tmp_path / "t.txt").write_text("held out")
-    assert files.splits(options) == ("all", "test")
-    assert [document.text for document in files.documents(options, tmp_path, "test")] == ["held out"]
+    assert corpus.splits == ("all", "test")
+    assert [document.text for document in corpus.documents(tmp_path, "test")] == ["held out"]
     with pytest.raises(CorpusError, match="no split 'validation', only all, test"):
-        next(files.documents(options, tmp_path, "validation"))
+        corpus.documents(tmp_path, "validation")
 
 
 def _bytes(name: str, content: bytes) -> Callable[[Path], Path]:

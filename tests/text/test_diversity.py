@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.text.diversity import distinct, token_entropy
+from pipeline.text.metrics.generative_perplexity import distinct, token_entropy
 
 
 def random_tokens(count: int, length: int, size: int) -> Tensor:

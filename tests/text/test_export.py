@@ -9,7 +9,7 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.sampling.samples import SampleSet
 from pipeline.stages.texts import texts as texts_stage
 from pipeline.store.provenance import file_hash, sidecar_of
-from pipeline.text.byte_pairs import single_bytes
+from pipeline.text.tokenizer import single_bytes
 from pipeline.tokens.token_data import TokenData
 
 

@@ -17,9 +17,9 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.saved import Description, load_network, new_network, save_network
 from pipeline.sampling.samples import SampleSet
 from pipeline.scoring.subject import Subject
-from pipeline.text.byte_pairs import single_bytes
 from pipeline.text.metrics import generative_perplexity
 from pipeline.text.metrics.generative_perplexity import Options, conditions, files, perplexity, run_of, score
+from pipeline.text.tokenizer import single_bytes
 from pipeline.tokens.token_data import TokenData
 
 MASK = 257

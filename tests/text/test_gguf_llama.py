@@ -7,7 +7,7 @@ import torch
 from tiny_gguf import write_gguf
 
 from pipeline.errors import KinoflowError
-from pipeline.text.judges.gguf_llama import read_llama
+from pipeline.text.judges.smollm2 import read_llama
 
 
 @pytest.mark.parametrize("quantised", [False, True], ids=["32 bits", "4 bits"])

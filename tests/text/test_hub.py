@@ -7,9 +7,9 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
-from pipeline.text import hub
 from pipeline.text.corpora import fineweb_edu, one_billion_words, openwebtext, wikitext103
-from pipeline.text.document import CorpusError
+from pipeline.text.corpus import CorpusError
+from pipeline.text.reading import HubOptions, revision_of
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ def test_the_commit_that_is_read_is_known(monkeypatch: pytest.MonkeyPatch, tmp_p
         return Information()
 
     monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", information)
-    options = hub.HubOptions(repository="someone/pages", revision="v1")
-    assert [hub.revision_of(options) for _ in range(2)] == ["c0ffee", "c0ffee"]
+    options = HubOptions(repository="someone/pages", revision="v1")
+    assert [revision_of(options) for _ in range(2)] == ["c0ffee", "c0ffee"]
     assert asked == [("someone/pages", "v1")]
-    assert hub.revision_of(hub.HubOptions(repository=str(tmp_path))) is None
+    assert revision_of(HubOptions(repository=str(tmp_path))) is None

@@ -15,10 +15,10 @@ from pipeline.config import ModelChoice, PathChoice
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.saved import Description, load_network, new_network, save_network
-from pipeline.text.byte_pairs import single_bytes
 from pipeline.text.judge import ChosenJudge, JudgeChoice
 from pipeline.text.judges import likelihood
 from pipeline.text.judges.likelihood import Judge
+from pipeline.text.tokenizer import single_bytes
 from pipeline.tokens.token_data import TokenData
 
 CPU = torch.device("cpu")

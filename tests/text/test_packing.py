@@ -9,10 +9,9 @@ import pytest
 import torch
 
 from pipeline.text import packing
-from pipeline.text.byte_pairs import single_bytes
-from pipeline.text.document import CorpusError, Document
+from pipeline.text.corpus import CorpusError, Document, HeldOut
 from pipeline.text.packing import Packer, PackingJournal, in_order, pack
-from pipeline.text.splitting import HeldOut
+from pipeline.text.tokenizer import single_bytes
 
 BYTES = single_bytes()
 BOTH = ("validation", "test")

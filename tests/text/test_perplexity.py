@@ -14,8 +14,7 @@ from pipeline.flow.posterior import ExactPosterior
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.saved import Description, SavedModel
 from pipeline.sampling.samples import SampleSet
-from pipeline.scoring.score import score_subject
-from pipeline.scoring.subject import Subject
+from pipeline.scoring.subject import Subject, score_subject
 from pipeline.store.journal import Journal
 from pipeline.text.metrics.perplexity import Options, conditions, score
 from pipeline.text.networks import text_autoregressive

@@ -15,8 +15,19 @@ from tokenizers.pre_tokenizers import ByteLevel
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.text import tokenizer as tokenizer_module
-from pipeline.text.byte_pairs import GPT2_FILES, GPT2_SIZE, TokenizerChoice, build_tokenizer, gpt2, learnt, single_bytes
-from pipeline.text.tokenizer import END, Tokenizer, byte_characters, tokenizer_of
+from pipeline.text.tokenizer import (
+    END,
+    GPT2_FILES,
+    GPT2_SIZE,
+    Tokenizer,
+    TokenizerChoice,
+    build_tokenizer,
+    byte_characters,
+    gpt2,
+    learnt,
+    single_bytes,
+    tokenizer_of,
+)
 from pipeline.tokens.token_data import TokenData
 
 TEXTS = [
@@ -69,7 +80,7 @@ def test_json_is_canonical_and_gives_the_same_tokenizer() -> None:
 
 
 def test_learning_gives_the_same_tokenizer_in_another_process() -> None:
-    code = f"from pipeline.text.byte_pairs import learnt\ntexts = {TEXTS * 3!r}\nprint(learnt(texts, 280).json, end='')"
+    code = f"from pipeline.text.tokenizer import learnt\ntexts = {TEXTS * 3!r}\nprint(learnt(texts, 280).json, end='')"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found == LEARNT.json
 

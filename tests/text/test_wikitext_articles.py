@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from pipeline.text.byte_pairs import learnt
-from pipeline.text.corpora.wikitext2 import FILES, Options, documents
+from pipeline.text.corpora.wikitext2 import FILES, Options, articles, documents
 from pipeline.text.detokenise import wikitext
-from pipeline.text.wikitext import articles
+from pipeline.text.tokenizer import learnt
 
 LINES = (
     *(

@@ -22,7 +22,7 @@ def save_language_model(directory: Path, *, safe: bool = True, **changes: Any) -
     """Write a GPT-2 of one block that sees 16 tokens, and return its directory."""
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-    from pipeline.text.judges.silence import silence
+    from pipeline.text.judge import silence
 
     torch.manual_seed(0)
     config = GPT2Config(

@@ -13,8 +13,7 @@ from pipeline.images.grids import grid_of
 from pipeline.images.pictures import Pictures
 from pipeline.images.rows import first_rows
 from pipeline.images.sweeps import DISTANCE, SWEPT, lines_of, points_of
-from pipeline.report.axes import plain_numbers
-from pipeline.report.exhibit import Exhibit
+from pipeline.report.exhibit import Exhibit, plain_numbers
 from pipeline.tokens.token_data import TokenData
 
 if TYPE_CHECKING:  # every command reads the options of figures, few draw one

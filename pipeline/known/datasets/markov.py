@@ -42,7 +42,10 @@ def transitions(options: Options) -> Tensor:
     """Return P(y | x) in row x, float64[states, states]; rows are drawn from a symmetric Dirichlet distribution."""
     generator = torch.Generator().manual_seed(derive_seed(options.chain_seed, "markov", "chain"))
     shape = torch.full((options.states, options.states), options.concentration, dtype=torch.float64)
-    return _log_gamma(shape, generator).softmax(-1)
+    # The softmax of log G for G ~ Gamma(shape, 1); in logarithms, as G itself underflows for small shapes.
+    # G(a) = G(a + 1) U^(1/a), and G(a + 1) has no mass near zero.
+    uniform = torch.rand(shape.shape, dtype=torch.float64, generator=generator).clamp(min=1e-300)
+    return (torch._standard_gamma(shape + 1, generator).log() + uniform.log() / shape).softmax(-1)
 
 
 def stationary(options: Options) -> Tensor:
@@ -73,21 +76,10 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
     splits: dict[str, Any] = {}
     for split in SPLITS:
         generator = torch.Generator().manual_seed(derive_seed(seed, "markov", split))
-        splits[split] = _walks(pi, matrix, getattr(options, split), options.length, generator)
+        tokens = torch.empty(getattr(options, split), options.length, dtype=torch.int64)
+        tokens[:, 0] = torch.multinomial(pi, len(tokens), replacement=True, generator=generator)
+        for place in range(1, options.length):
+            tokens[:, place] = torch.multinomial(matrix[tokens[:, place - 1]], 1, generator=generator)[:, 0]
+        splits[split] = tokens
     origin = {"name": "markov"} | options.model_dump()
     return TokenData(**splits, vocabulary=vocabulary(options), origin=origin)
-
-
-def _walks(pi: Tensor, matrix: Tensor, count: int, length: int, generator: torch.Generator) -> Tensor:
-    tokens = torch.empty(count, length, dtype=torch.int64)
-    tokens[:, 0] = torch.multinomial(pi, count, replacement=True, generator=generator)
-    for place in range(1, length):
-        tokens[:, place] = torch.multinomial(matrix[tokens[:, place - 1]], 1, generator=generator)[:, 0]
-    return tokens
-
-
-def _log_gamma(shape: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw log G for G ~ Gamma(shape, 1); in logarithms, as G itself underflows for small shapes."""
-    # G(a) = G(a + 1) U^(1/a), and G(a + 1) has no mass near zero.
-    uniform = torch.rand(shape.shape, dtype=torch.float64, generator=generator).clamp(min=1e-300)
-    return torch._standard_gamma(shape + 1, generator).log() + uniform.log() / shape

@@ -57,16 +57,15 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
 
 def _board(axes: Axes, tokens: Tensor, data: TokenData) -> None:
     """Draw the histogram of pairs of tokens; white is twice the mean density of the test data's cells."""
-    kinds = data.vocabulary.kind_of.values
-    levels = int((kinds != NEVER_DATA).sum())
+    levels = int((data.vocabulary.kind_of.values != NEVER_DATA).sum())
     strip = max(1, round(levels * STRIP)) if bool((tokens >= levels).any()) else 0
     cells = torch.where(tokens < levels, tokens, levels)
     counts = torch.bincount(cells[:, 0] * (levels + 1) + cells[:, 1], minlength=(levels + 1) ** 2).double()
     density = counts.view(levels + 1, levels + 1) / len(tokens)
     widths = torch.ones(levels + 1, dtype=torch.int64)
     widths[-1] = strip
-    board = (density / (widths[:, None] * widths[None, :]).clamp(min=1)).repeat_interleave(widths, 0)
-    board = board.repeat_interleave(widths, 1)
+    density = density / (widths[:, None] * widths[None, :]).clamp(min=1)
+    board = density.repeat_interleave(widths, 0).repeat_interleave(widths, 1)
     occupied = len(torch.unique(data.test.long(), dim=0))
     axes.imshow(board.T, origin="lower", cmap="magma", vmin=0, vmax=2 / occupied, interpolation="nearest")
     if strip:

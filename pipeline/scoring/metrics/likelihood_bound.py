@@ -23,8 +23,7 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     Mixture paths only. The rates of a metric path diverge towards t = 1, as beta does, and amplify the smallest error
     of a network. The bound is finite for the exact posterior, but says nothing about a trained network.
     """
-    scores = _entropy(subject)
-    model = subject.model
+    scores, model = _entropy(subject), subject.model
     if model is None or not isinstance(model.path, MixturePath):
         return scores
     x1 = subject.data.test[: options.sequences].long().to(subject.device)

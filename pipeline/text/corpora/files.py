@@ -6,8 +6,8 @@ from pathlib import Path
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.text.document import Document, unknown_split
-from pipeline.text.reading import SUFFIXES, files_below, texts_of
+from pipeline.text.corpus import Document
+from pipeline.text.reading import checked_files, files_below, texts_of
 
 SPLITS = ("all", "validation", "test")  # at most; the options decide which
 
@@ -33,19 +33,12 @@ def splits(options: Options) -> tuple[str, ...]:
 
 def inputs(options: Options) -> list[Path]:
     """Return the text files, including each one below a folder."""
-    found: list[Path] = []
-    for path in _paths(options).values():
-        below = sorted(path.rglob("*")) if path.is_dir() else []
-        found += [file for file in below if file.suffix in SUFFIXES and file.is_file()] if path.is_dir() else [path]
-    return found
+    return [file for path in _paths(options).values() for file in files_below(path)]
 
 
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
     """Yield the documents of a split, in the order of their file names."""
-    paths = _paths(options)
-    if split not in paths:
-        raise unknown_split("files", split, tuple(paths))
-    for file in files_below(paths[split]):
+    for file in checked_files(_paths(options)[split]):
         yield from (Document(text) for text in texts_of(file, options.column, options.separator) if text.strip())
 
 

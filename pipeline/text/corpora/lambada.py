@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.config import Strict
+from pipeline.text.corpus import Document
 from pipeline.text.detokenise import lambada
-from pipeline.text.document import Document, unknown_split
 from pipeline.text.reading import json_lines, text_in
 
 FILES = ("lambada/lambada_openai.jsonl",)
@@ -19,8 +19,6 @@ class Options(Strict):
 
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
     """Yield the passages with their last words."""
-    if split not in SPLITS:
-        raise unknown_split("lambada", split, SPLITS)
     for row, where in json_lines(cache / FILES[0]):
         context, word = (text_in(row, column, where) for column in ("context", "continuation"))
         yield Document(lambada(f"{context.strip()} {word.strip()}"))

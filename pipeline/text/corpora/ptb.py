@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.config import Strict
+from pipeline.text.corpus import Document
 from pipeline.text.detokenise import ptb
-from pipeline.text.document import Document, unknown_split
-from pipeline.text.reading import whole_text
+from pipeline.text.reading import lines_of
 
 FILES = ("ptb/ptb.train.txt", "ptb/ptb.valid.txt", "ptb/ptb.test.txt")
 SPLITS = ("train", "validation", "test")
@@ -22,8 +22,4 @@ class Options(Strict):
 
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
     """Yield the split as one document: sentences are in the order of the articles, but nothing marks their ends."""
-    if split not in SPLITS:
-        raise unknown_split("ptb", split, SPLITS)
-    text = whole_text(cache / FILES[SPLITS.index(split)])
-    lines = text.removesuffix("\n").split("\n")
-    yield Document("".join(f"{ptb(line)}\n" for line in lines), sum(len(line.split()) + 1 for line in lines))
+    yield Document.of_lines(lines_of(cache / FILES[SPLITS.index(split)]), ptb)

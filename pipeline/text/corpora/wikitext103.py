@@ -3,29 +3,21 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import Field
-
-from pipeline.text.document import Document, unknown_split
-from pipeline.text.hub import HubOptions, inputs_of, revision_of, rows
-from pipeline.text.wikitext import articles
-
-__all__ = ["DETOKENISED", "SPLITS", "Options", "documents", "inputs", "revision"]
+from pipeline.text.corpora.wikitext2 import articles
+from pipeline.text.corpus import Document
+from pipeline.text.reading import HubOptions, Repository, hub_names_of, inputs_of, revision_of, rows
 
 SPLITS = ("train", "validation", "test")
 DETOKENISED = True
-revision, inputs = revision_of, inputs_of
+revision, inputs, hub_names = revision_of, inputs_of, hub_names_of
 
 
 class Options(HubOptions):
     """Where the corpus is read from."""
 
-    repository: str = Field(
-        "Salesforce/wikitext", min_length=1, description="name of the repository, or a directory that holds a copy"
-    )
+    repository: Repository = "Salesforce/wikitext"
 
 
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
     """Yield the articles of a split."""
-    if split not in SPLITS:
-        raise unknown_split("wikitext103", split, SPLITS)
-    yield from articles(rows(options, "wikitext-103-raw-v1", split))
+    return articles(rows(options, "wikitext-103-raw-v1", split))

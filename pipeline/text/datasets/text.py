@@ -14,12 +14,9 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.store.locks import exclusive
 from pipeline.store.provenance import settings_hash
 from pipeline.store.seeds import derive_seed
-from pipeline.text.byte_pairs import TokenizerChoice, build_tokenizer
-from pipeline.text.corpus import Corpus, CorpusChoice
-from pipeline.text.document import CorpusError, Document
+from pipeline.text.corpus import Corpus, CorpusChoice, CorpusError, Document, HeldOut
 from pipeline.text.packing import Packer, PackingJournal, in_order, pack
-from pipeline.text.splitting import HeldOut
-from pipeline.text.tokenizer import Tokenizer
+from pipeline.text.tokenizer import Tokenizer, TokenizerChoice, build_tokenizer
 from pipeline.tokens.token_data import SPLITS, TokenData
 
 TEXT = True
@@ -65,9 +62,8 @@ class Options(Strict):
 
     @model_validator(mode="after")
     def _nothing_that_is_trained_on(self) -> "Options":
-        for choice in self.evaluation:
-            if choice.name == self.corpus.name:
-                raise ValueError(f"evaluation: {choice.name!r} is trained on, and `test` is held out of it; remove it")
+        if (name := self.corpus.name) in (choice.name for choice in self.evaluation):
+            raise ValueError(f"evaluation: {name!r} is trained on, and `test` is held out of it; remove it")
         return self
 
 
@@ -106,15 +102,20 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
     """Read and pack the corpus and the sets for evaluation."""
     cache.mkdir(parents=True, exist_ok=True)
     corpus = Corpus.of(options.corpus)
-    _check_documents(corpus, cache)
-    held_out = HeldOut(options.held_out, _missing(corpus), derive_seed(seed, "text"))
+    wanted = 1 + len(corpus.missing)
+    found = sum(1 for _ in islice(corpus.training_documents(cache), wanted))
+    if found < wanted:
+        few = f"{corpus.name}: {found} documents, but {wanted} splits are to be made of them"
+        fix = "cut a .txt file into documents by its `separator`, or give the other splits files of their own"
+        raise CorpusError(f"{few}; give more, {fix}")
+    held_out = HeldOut(options.held_out, corpus.missing, derive_seed(seed, "text"))
     training = (document.text for split, document in _assigned(corpus, held_out, cache) if split == "train")
     tokenizer = build_tokenizer(options.tokenizer, cache, training)
     sets, record = _packed_splits(options, corpus, held_out, tokenizer, cache)
     evaluation: dict[str, Tensor] = {}
     for choice in options.evaluation:
-        evaluation[choice.name], record[choice.name] = _packed_evaluation(options, Corpus.of(choice), tokenizer, cache)
-        evaluation[choice.name] = _shuffled(evaluation[choice.name], derive_seed(seed, "shuffle", choice.name))
+        blocks, record[choice.name] = _packed_evaluation(options, Corpus.of(choice), tokenizer, cache)
+        evaluation[choice.name] = _shuffled(blocks, derive_seed(seed, "shuffle", choice.name))
     for split in ("validation", "test"):
         sets[split] = _shuffled(sets[split], derive_seed(seed, "shuffle", split))
     return TokenData(
@@ -125,18 +126,6 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
         evaluation=evaluation,
         record={"sets": record, "split_rule": held_out.rule},
     )
-
-
-def _check_documents(corpus: Corpus, cache: Path) -> None:
-    """Raise if there are fewer documents than splits to divide them among."""
-    wanted = 1 + len(_missing(corpus))
-    source = "train" if "train" in corpus.splits else "all"
-    found = sum(1 for _ in islice(corpus.documents(cache, source), wanted))
-    if found < wanted:
-        fix = (
-            "give more, cut a .txt file into documents by its `separator`, or give the other splits files of their own"
-        )
-        raise CorpusError(f"{corpus.name}: {found} documents, but {wanted} splits are to be made of them; {fix}")
 
 
 def _packed_splits(
@@ -153,7 +142,7 @@ def _packed_splits(
             split: Packer(split, tokenizer, options.length, getattr(options, split), cache, journal.file(split))
             for split in SPLITS
         }
-        together = [packers[split] for split in ("train", *_missing(corpus))]
+        together = [packers[split] for split in ("train", *corpus.missing)]
         assigned = ((packers[split], document) for split, document in _assigned(corpus, held_out, cache))
         pack(assigned, together, stop=True, journal=journal)
         for packer in packers.values():
@@ -184,13 +173,8 @@ def _shuffled(blocks: Tensor, seed: int) -> Tensor:
 
 def _assigned(corpus: Corpus, held_out: HeldOut, cache: Path) -> Iterator[tuple[str, Document]]:
     """Yield each document of the training stream with its split: `train`, or one that is held out."""
-    source = "train" if "train" in corpus.splits else "all"
-    for number, document in enumerate(corpus.documents(cache, source)):
+    for number, document in enumerate(corpus.training_documents(cache)):
         yield held_out.split(number), document
-
-
-def _missing(corpus: Corpus) -> tuple[str, ...]:
-    return tuple(split for split in SPLITS if split != "train" and split not in corpus.splits)
 
 
 def _corpora(options: Options) -> list[Corpus]:

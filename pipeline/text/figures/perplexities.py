@@ -10,8 +10,7 @@ from pydantic import Field
 
 from pipeline.config import REFERENCES, Strict
 from pipeline.errors import KinoflowError
-from pipeline.report.axes import plain_numbers
-from pipeline.report.exhibit import Exhibit
+from pipeline.report.exhibit import Exhibit, plain_numbers
 from pipeline.tokens.token_data import TokenData
 
 if TYPE_CHECKING:  # every command reads the options of figures, but few draw one
@@ -51,7 +50,8 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
 
     runs = {exhibit.run: exhibit for exhibit in exhibits if exhibit.run not in REFERENCES}
     references = {exhibit.run: scores_of(exhibit) for exhibit in exhibits if exhibit.run in REFERENCES}
-    sets = list(dict.fromkeys(key for exhibit in runs.values() for key in bounds_of(exhibit)))
+    columns = dict.fromkeys(key for exhibit in runs.values() for key in scores_of(exhibit))
+    sets = [key for key in columns if key.startswith(BOUND) and not key.endswith(ERROR)]
     trained = [run for run, exhibit in runs.items() if "weights" not in exhibit.samples.conditions]
     figure = Figure(figsize=(INCHES * (len(sets) + 1) + LEGEND, INCHES), layout="constrained", dpi=options.dpi)
     *panels, last = figure.subplots(1, len(sets) + 1, squeeze=False, sharey=True)[0]
@@ -83,11 +83,6 @@ def scores_of(exhibit: Exhibit) -> dict[str, float]:
     return exhibit.scores
 
 
-def bounds_of(exhibit: Exhibit) -> list[str]:
-    """Return the columns of perplexities that a run has, one per set."""
-    return [key for key in scores_of(exhibit) if key.startswith(BOUND) and not key.endswith(ERROR)]
-
-
 def points_of(runs: dict[str, Exhibit], key: str) -> list[Point]:
     """Return the runs with a generative perplexity and a score `key`, their own or that of their network's run."""
     points = []
@@ -113,16 +108,9 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
 def _draw_points(axes: Axes, points: Sequence[Point], trained: Sequence[str]) -> None:
     for point in points:
         color = f"C{trained.index(point.network) % 10}" if point.network in trained else "grey"
-        axes.scatter(
-            point.x,
-            point.y,
-            s=60 if point.autoregressive else 26,
-            marker="*" if point.autoregressive else "o",
-            facecolors="none" if point.swept else color,
-            edgecolors=color,
-            zorder=2,
-            label=None if point.swept else point.network,
-        )
+        size, marker = (60, "*") if point.autoregressive else (26, "o")
+        face, label = ("none", None) if point.swept else (color, point.network)
+        axes.scatter(point.x, point.y, s=size, marker=marker, facecolors=face, edgecolors=color, zorder=2, label=label)
 
 
 def _draw_front(axes: Axes, front: Sequence[Point]) -> None:
@@ -130,16 +118,8 @@ def _draw_front(axes: Axes, front: Sequence[Point]) -> None:
     axes.plot([point.x for point in front], [point.y for point in front], color="black", linewidth=1.5, zorder=1)
     for point in front:
         name = f"{point.network}, {point.swept}" if point.swept else point.network
-        axes.annotate(
-            name,
-            (point.x, point.y),
-            fontsize=SMALL,
-            weight="bold",
-            xytext=(-5, -3),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-        )
+        text = axes.annotate(name, (point.x, point.y), xytext=(-5, -3), textcoords="offset points")
+        text.set(fontsize=SMALL, weight="bold", ha="right", va="top")
 
 
 def _draw_references(axes: Axes, references: dict[str, dict[str, float]]) -> None:

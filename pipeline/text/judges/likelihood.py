@@ -53,7 +53,9 @@ class Judge:
         windows.sort(key=lambda window: -len(window[1]))  # similar lengths together, so that little is padded
         done = 0
         with Progress("judging", len(windows), unit="window") as progress:
-            for batch in self._batches(windows):
+            while done < len(windows):
+                rows = max(1, min(_TOKENS, _LOGITS // self.size) // len(windows[done][1]))
+                batch = windows[done : done + rows]
                 for (number, tokens), value in zip(batch, self._nats_of([tokens for _, tokens in batch]), strict=True):
                     nats[number] += value
                     counts[number] += len(tokens) - 1
@@ -70,14 +72,6 @@ class Judge:
             for _ in text[1:]:
                 tokens += [*self.end, *next(encoded)]
             yield tokens
-
-    def _batches(self, windows: Sequence[tuple[int, Tensor]]) -> Iterator[Sequence[tuple[int, Tensor]]]:
-        """Yield batches of windows, longest first, as large as the memory for their logits allows."""
-        start = 0
-        while start < len(windows):
-            rows = max(1, min(_TOKENS, _LOGITS // self.size) // len(windows[start][1]))
-            yield windows[start : start + rows]
-            start += rows
 
     def _nats_of(self, windows: Sequence[Tensor]) -> list[float]:
         """Return the nats of each window.

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from pipeline.config import Name, Strict
 from pipeline.errors import KinoflowError
-from pipeline.text.judges.missing import JudgeError
+from pipeline.text.judge import JudgeError
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
@@ -34,11 +34,6 @@ def label(options: Options) -> str:
     return f"run {options.run}"
 
 
-def files(options: Options) -> list[str]:
-    """Return nothing: the weights come from the experiment."""
-    return []
-
-
 def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData | None, device: torch.device) -> Judge:
     """Return the run's network as judge; its window is the length of the sequences that it was trained on."""
     from pipeline.networks.saved import load_network
@@ -51,10 +46,8 @@ def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData
     tokenizer, saved = tokenizer_of(data), load_network(weights, data, options.run)
     if saved.path is not None:
         reason = f"has the path {saved.description.path.name!r}" if saved.description.path else "has a path"
-        raise KinoflowError(
-            f"scoring.generative_perplexity.judge = {name}: the run {reason} and is not autoregressive; "
-            "name a run with path: null"
-        )
+        wrong = f"the run {reason} and is not autoregressive; name a run with path: null"
+        raise KinoflowError(f"scoring.generative_perplexity.judge = {name}: {wrong}")
     network = saved.network.to(device)
     special = (data.vocabulary.kind_of.values < 0).to(device)
 

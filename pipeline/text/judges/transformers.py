@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
-from pipeline.text.judges.missing import JudgeError
+from pipeline.text.judge import JudgeError, silence
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # only for types; functions import what they compute with
     from pipeline.tokens.token_data import TokenData
 
 _READ = (".safetensors", ".json", ".txt", ".model")  # files of a model and its tokenizer
-_UNLIMITED = sys.maxsize  # or the tokenizer would warn about every text that is cut into windows
 
 
 class Options(Strict):
@@ -37,18 +36,12 @@ def label(options: Options) -> str:
     """Return what the tables call the judge."""
     name = directory.name if (directory := _directory(options)) else options.model
     at = f" at {options.revision}" if options.revision else ""
-    return f"{name}{at}" if options.precision == "float32" else f"{name}{at} ({options.precision})"
-
-
-def files(options: Options) -> list[str]:
-    """Return nothing: the hub has a cache of its own."""
-    return []
+    return f"{name}{at}" + ("" if options.precision == "float32" else f" ({options.precision})")
 
 
 def inputs(options: Options) -> list[Path]:
     """Return the files of a local directory."""
-    directory = _directory(options)
-    return [] if directory is None else _readable(directory)
+    return _readable(_directory(options))
 
 
 def hub_name(options: Options) -> str | None:
@@ -62,7 +55,12 @@ def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData
     from pipeline.text.tokenizer import END
 
     network, tokenizer = _pretrained(options)
-    _check_window(options, network.config)
+    longest = getattr(network.config, "max_position_embeddings", None)
+    if longest is not None and options.window > longest:
+        raise KinoflowError(
+            f"scoring.generative_perplexity.judge.window = {options.window}: {options.model} sees at most {longest} "
+            "tokens; set it to no more"
+        )
     end = tokenizer.get_vocab().get(END, tokenizer.eos_token_id)
     network = network.to(device).eval()
     revision = getattr(network.config, "_commit_hash", None)
@@ -97,43 +95,27 @@ def _pretrained(options: Options) -> tuple[Any, Any]:
         return _from_pretrained(options, local=False)
     except Exception as error:
         reason = str(error).partition("\n")[0].rstrip(".")
-        raise JudgeError(
-            name, f"neither a directory nor in the hub's cache, and could not be downloaded: {reason}"
-        ) from error
+        lacking = "neither a directory nor in the hub's cache, and could not be downloaded"
+        raise JudgeError(name, f"{lacking}: {reason}") from error
 
 
 def _from_pretrained(options: Options, local: bool) -> tuple[Any, Any]:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from pipeline.text.judges.silence import silence
-
     loader: Any = AutoModelForCausalLM
     source = str(_directory(options) or options.model)
     common = {"revision": options.revision or "main", "local_files_only": local, "trust_remote_code": False}
     with silence(bars=not local):
         network, report = loader.from_pretrained(
-            source,
-            use_safetensors=True,
-            dtype=getattr(torch, options.precision),
-            output_loading_info=True,
-            **common,
+            source, use_safetensors=True, dtype=getattr(torch, options.precision), output_loading_info=True, **common
         )
         tokenizer = AutoTokenizer.from_pretrained(source, **common)
     # The library would fill missing weights with random numbers and go on.
     if missing := sorted(map(str, report["missing_keys"])):
         raise ValueError(f"the weights of {missing[0]} are missing; it is another kind of model")
-    tokenizer.model_max_length = _UNLIMITED
+    tokenizer.model_max_length = sys.maxsize  # or it would warn about every text that is cut into windows
     return network, tokenizer
-
-
-def _check_window(options: Options, config: Any) -> None:
-    longest = getattr(config, "max_position_embeddings", None)
-    if longest is not None and options.window > longest:
-        raise KinoflowError(
-            f"scoring.generative_perplexity.judge.window = {options.window}: {options.model} sees at most {longest} "
-            "tokens; set it to no more"
-        )
 
 
 def _directory(options: Options) -> Path | None:
@@ -149,8 +131,8 @@ def _files_of(options: Options, revision: str | None) -> tuple[Path, ...]:
     if folder is None and revision is not None:
         found = try_to_load_from_cache(options.model, "config.json", revision=revision)
         folder = Path(found).parent if isinstance(found, str) else None
-    return tuple(_readable(folder)) if folder else ()
+    return tuple(_readable(folder))
 
 
-def _readable(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix in _READ)
+def _readable(folder: Path | None) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.suffix in _READ) if folder else []

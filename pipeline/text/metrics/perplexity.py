@@ -6,7 +6,7 @@ from functools import partial
 
 import torch
 from pydantic import Field
-from torch import Tensor
+from torch import Tensor, nn
 
 from pipeline.config import Strict
 from pipeline.flow.likelihood import evaluate_bound
@@ -19,6 +19,7 @@ from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import TokenData, parts_of
 
 NULL = "independent"  # the reference whose likelihood is known: every token by its frequency
+Evaluate = Callable[[Tensor, torch.Generator], tuple[float, float]]  # x1 [B, D] -> nats of all, standard error
 
 
 class Options(Strict):
@@ -36,10 +37,11 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     use the same estimator of the bound. Bounds of metric paths are useless (see `likelihood_bound`). A swept run uses
     the network of another run, and the row of that run has the perplexity.
     """
-    evaluate = _evaluator(subject, options)
-    if evaluate is None:
+    if (evaluate := _evaluator(subject, options)) is None:
         return {}
-    sets = {name: tokens[: options.sequences] for name, tokens in sets_of(subject.data).items()}
+    corpus = subject.data.origin.get("corpus", {}).get("name", "test")  # the test split has the name of its corpus
+    sets = {corpus: subject.data.test} | subject.data.evaluation
+    sets = {name: tokens[: options.sequences] for name, tokens in sets.items()}
     scores: dict[str, float] = {}
     done = 0
     total = sum(-(-len(tokens) // options.batch) for tokens in sets.values())
@@ -64,11 +66,6 @@ def conditions(subject: Subject, options: Options) -> dict[str, str]:
     return {"likelihood": "bound" if bound else "exact", "tokens": tokens_of(subject.data)}
 
 
-def sets_of(data: TokenData) -> dict[str, Tensor]:
-    """Return the sets to evaluate by the names that their columns get; the test split has the name of its corpus."""
-    return {data.origin.get("corpus", {}).get("name", "test"): data.test} | data.evaluation
-
-
 def tokens_of(data: TokenData) -> str:
     """Return the tokens that perplexities are per: those of different tokenizers cannot be compared."""
     choice = data.origin.get("tokenizer")
@@ -81,8 +78,7 @@ def perplexities(name: str, nats: float, error: float, data: TokenData) -> dict[
     """Return the perplexities for so many nats per token, with their standard errors."""
     perplexity = math.exp(nats)
     scores = {f"perplexity_{name}": perplexity, f"perplexity_{name}_error": perplexity * error}
-    sets = data.record.get("sets", {})
-    record = sets.get(name if name in data.evaluation else "test", {})
+    record = data.record.get("sets", {}).get(name if name in data.evaluation else "test", {})
     if words := record.get("words"):
         per_word = (record["tokens"] + record["separators"]) / words
         value = math.exp(nats * per_word)
@@ -90,48 +86,37 @@ def perplexities(name: str, nats: float, error: float, data: TokenData) -> dict[
     return scores
 
 
-Evaluate = Callable[[Tensor, torch.Generator], tuple[float, float]]  # x1 [B, D] -> nats of all, standard error
-
-
 def _evaluator(subject: Subject, options: Options) -> Evaluate | None:
     """Return the function that computes the negative log-likelihood of sequences, or None if there is none."""
-    model = subject.model
+    model, data = subject.model, subject.data
     if model is None:
-        return _unigram(subject.data) if subject.samples.conditions["run"] == NULL else None
+        return partial(_unigram, _log_frequencies(data)) if subject.samples.conditions["run"] == NULL else None
     if subject.swept:
         return None
     if model.path is None:
-        return _exact(model, subject.data)
-    return _bound(model, options.points) if isinstance(model.path, MixturePath) else None
+        return partial(_exact, model.network, NextTokenObjective(data.vocabulary))
+    return partial(_bound, model, model.path, options.points) if isinstance(model.path, MixturePath) else None
 
 
-def _bound(model: SavedModel, points: int) -> Evaluate:
-    def evaluate(x1: Tensor, generator: torch.Generator) -> tuple[float, float]:
-        assert model.path is not None
-        bound = evaluate_bound(
-            model.network, model.path, x1, points=points, generator=generator, integrand=model.integrand
-        )
-        return -float(bound.log_prob.sum()), float(bound.standard_error.square().sum().sqrt())
-
-    return evaluate
+def _bound(
+    model: SavedModel, path: MixturePath, points: int, x1: Tensor, generator: torch.Generator
+) -> tuple[float, float]:
+    bound = evaluate_bound(model.network, path, x1, points=points, generator=generator, integrand=model.integrand)
+    return -float(bound.log_prob.sum()), float(bound.standard_error.square().sum().sqrt())
 
 
-def _exact(model: SavedModel, data: TokenData) -> Evaluate:
-    objective = NextTokenObjective(data.vocabulary)
-
-    @torch.no_grad()
-    def evaluate(x1: Tensor, generator: torch.Generator) -> tuple[float, float]:
-        return float(objective(model.network, x1, generator).double().sum()), 0.0
-
-    return evaluate
+@torch.no_grad()
+def _exact(
+    network: nn.Module, objective: NextTokenObjective, x1: Tensor, generator: torch.Generator
+) -> tuple[float, float]:
+    return float(objective(network, x1, generator).double().sum()), 0.0
 
 
-def _unigram(data: TokenData) -> Evaluate:
-    """Return the evaluation of tokens by their frequency in the training split, with one added to each count."""
+def _unigram(log_prob: Tensor, x1: Tensor, generator: torch.Generator) -> tuple[float, float]:
+    return -sum(float(log_prob[rows.cpu()].sum()) for rows in parts_of(x1)), 0.0
+
+
+def _log_frequencies(data: TokenData) -> Tensor:
+    """Return log p of tokens by their frequency in the training split, with one added to each count, [K]."""
     counts = data.counts().double() + (data.vocabulary.kind_of.values >= 0)
-    log_prob = torch.log(counts / counts.sum())
-
-    def evaluate(x1: Tensor, generator: torch.Generator) -> tuple[float, float]:
-        return -sum(float(log_prob[rows.cpu()].sum()) for rows in parts_of(x1)), 0.0
-
-    return evaluate
+    return torch.log(counts / counts.sum())

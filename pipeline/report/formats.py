@@ -1,11 +1,29 @@
-"""Readable tables in Markdown: rates with their intervals in one cell, and what all rows share below the table."""
+"""The forms of a table: CSV with all digits, Markdown to read, and its numbers as JSON.
 
-from collections.abc import Sequence
+In Markdown, rates have their intervals in one cell, and what all rows share stands below the table.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from pipeline.store.atomic import write_json
 
 Row = dict[str, Any]
 NOT_RUN = "not run"
 LOW, HIGH, ERROR = "_low", "_high", "_error"
+
+
+def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Return the rows with all digits; missing cells are empty, or "not run" if the run was not made."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([row.get(column, NOT_RUN if row.get("absent") else "") for column in columns])
+    return stream.getvalue()
 
 
 def markdown_table(
@@ -30,14 +48,16 @@ def markdown_table(
     return table + (f"\nThe same in {rows} that have it: {'; '.join(notes)}.\n" if notes else "")
 
 
+def write_numbers(target: Path, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write {row: {metric: number}} to compare versions with `dvc metrics diff`, without rows that have no numbers."""
+    numbers = {name: {key: value for key, value in row.items() if _is_number(value)} for name, row in rows.items()}
+    write_json(target, {name: row for name, row in numbers.items() if row})
+
+
 def _shared(rows: Sequence[Row], conditions: Sequence[str]) -> Row:
     """Return the conditions that have the same value in all rows that have them, if there are several such rows."""
-    shared = {}
-    for key in conditions:
-        values = [row[key] for row in rows if key in row]
-        if key != "origin" and len(values) > 1 and all(value == values[0] for value in values):
-            shared[key] = values[0]
-    return shared
+    values = {key: [row[key] for row in rows if key in row] for key in conditions if key != "origin"}
+    return {key: one[0] for key, one in values.items() if len(one) > 1 and all(value == one[0] for value in one)}
 
 
 def _cell(row: Row, column: str) -> str:
@@ -51,3 +71,7 @@ def _cell(row: Row, column: str) -> str:
 
 def _rounded(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
