@@ -16,6 +16,11 @@ if TYPE_CHECKING:  # for types only: functions import what they need when called
     from pipeline.images.extractor import FeatureExtractor
 
 METRIC = "frechet_distance"
+_WAYS = """or set scoring.frechet_distance.features to one of
+  {name: inception, path: /path/to/file.pt}   the usual network, as a TorchScript file on this machine
+  {name: cifar_resnet}                        a classifier of CIFAR-10 (3 MB)
+  {name: efficientnet_lite0}                  a classifier of ImageNet that comes from a package registry (19 MB)
+  {name: classifier}                          a small one that is trained on the experiment's own images"""
 
 
 class FeatureChoice(NestedChoice):
@@ -54,3 +59,10 @@ def comparison_options(config: Config, experiment: str) -> Any:
     if METRIC not in scoring:
         raise KinoflowError(f"experiments.{experiment}.scoring: has no {METRIC}, so no images are compared; add it")
     return METRICS.options(METRIC, scoring[METRIC])
+
+
+class FeatureError(KinoflowError):
+    """Features that are not available: which ones, why, and what to choose instead."""
+
+    def __init__(self, features: str, reason: str) -> None:
+        super().__init__(f"scoring.frechet_distance.features = {features}: {reason}; {_WAYS}")

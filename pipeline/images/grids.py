@@ -14,7 +14,7 @@ from PIL import Image
 from torch import Tensor
 
 from pipeline.images.picture import SUFFIXES, ImageError, array_of, is_picture, read_picture
-from pipeline.images.stack import Stack
+from pipeline.images.reading import Stack
 from pipeline.store.atomic import replacing
 
 _WHITE = 255

@@ -16,8 +16,7 @@ from torch.nn import functional
 
 from pipeline.config import Strict, TokenizerNetwork
 from pipeline.errors import KinoflowError
-from pipeline.images.unit_values import from_unit, to_unit
-from pipeline.images.vqvae import VQVAE
+from pipeline.images.vqvae import VQVAE, from_unit, to_unit
 from pipeline.store.arrays import read_description
 from pipeline.store.tensors import write_network
 

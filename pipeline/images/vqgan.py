@@ -5,19 +5,56 @@ other's parameters. Letters in shapes: B images of C channels and side S.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from pipeline.config import TokenizerLoss
-from pipeline.images.discriminator import Discriminator
-from pipeline.images.imagedata import Augmentation, central
+from pipeline.config import Config, Tokenizer, TokenizerLoss
+from pipeline.config.plugins import DATASETS
+from pipeline.errors import KinoflowError
+from pipeline.images.imagedata import Augmentation, ImageData, central
 from pipeline.images.perceptual import Lpips
 from pipeline.images.quantiser import processes
-from pipeline.images.unit_values import to_unit
-from pipeline.images.vqvae import VQVAE
+from pipeline.images.tokenizer import Description
+from pipeline.images.vqvae import VQVAE, check_side, group_norm, to_unit
+
+_MOST = 8  # most features, as a multiple of those of the first layer
+_SLOPE = 0.2
+
+
+class Discriminator(nn.Sequential):
+    """Convolutions that halve the sides, then two that do not: [B, C, S, S] -> verdicts [B, 1, P, P], > 0 for images.
+
+    Features are normalised within each image, not over the batch: a verdict depends on one image alone.
+    """
+
+    def __init__(self, channels: int, width: int, layers: int) -> None:
+        widths = [width * min(2**layer, _MOST) for layer in range(layers + 1)]
+        parts: list[nn.Module] = [nn.Conv2d(channels, width, 4, 2, 1), nn.LeakyReLU(_SLOPE)]
+        for layer, (before, after) in enumerate(pairwise(widths), 1):
+            stride = 2 if layer < layers else 1
+            parts += [nn.Conv2d(before, after, 4, stride, 1, bias=False), group_norm(after), nn.LeakyReLU(_SLOPE)]
+        super().__init__(*parts, nn.Conv2d(widths[-1], 1, 4, 1, 1))
+
+    def verdicts(self, images: Tensor) -> Tensor:
+        """Return the mean verdict on each image [B, C, S, S], [B]."""
+        verdicts: Tensor = self(images)
+        return verdicts.flatten(1).mean(1)
+
+
+def new_discriminator(loss: TokenizerLoss, channels: int, side: int) -> Discriminator | None:
+    """Return the discriminator that a loss asks for; None if there is no adversarial loss."""
+    if not loss.adversarial:
+        return None
+    smallest = 3 * 2**loss.discriminator_layers  # the two convolutions that do not halve each take one place off
+    if side < smallest:
+        layers = f"tokenizer.loss.discriminator_layers = {loss.discriminator_layers}"
+        raise KinoflowError(f"{layers} needs images of {smallest} pixels, these have {side}; give fewer layers")
+    return Discriminator(channels, loss.discriminator_channels, loss.discriminator_layers)
 
 
 class VQGAN(nn.Module):
@@ -106,3 +143,42 @@ def random_view(images: Tensor, crop: int, augmentation: Augmentation, generator
         images = central(images, crop)
     mirrored = torch.rand(batch, generator=generator).to(device) < 0.5
     return torch.where(mirrored[:, None, None, None], images.flip(2), images)
+
+
+def tokenizer_of(config: Config, experiment: str) -> Tokenizer:
+    """Return the settings of an experiment's tokenizer; raise if it has none."""
+    if (chosen := config.experiments[experiment].tokenizer) is None:
+        raise KinoflowError(f"experiments.{experiment}.tokenizer: there is none; add the block")
+    return chosen
+
+
+def describe(config: Config, experiment: str, data: ImageData) -> Description:
+    """Return the description of an experiment's tokenizer."""
+    choice, network = config.experiments[experiment].data, tokenizer_of(config, experiment).network
+    options = DATASETS.options(choice.name, choice.options)
+    if not hasattr(options, "codes"):
+        raise KinoflowError(f"experiments.{experiment}.data: {choice.name!r} has no codes; remove the key `tokenizer`")
+    check_side(data.crop, network)
+    return Description(
+        experiment=experiment,
+        network=network,
+        codes=options.codes,
+        levels=data.levels,
+        side=data.crop,
+        channels=data.grid[-1],
+        seed=config.seed,
+    )
+
+
+def new_vqgan(chosen: Tokenizer, description: Description, needed: list[Path]) -> VQGAN:
+    """Return an untrained tokenizer and what it is trained with; `needed` are the files of LPIPS, if any."""
+    loss, network = chosen.loss, description.network
+    images_at_once = chosen.training.batch // chosen.training.parts * processes()
+    places = (description.side // network.down) ** 2 * images_at_once
+    return VQGAN(
+        VQVAE(network, description.codes, description.channels, loss.commitment, places),
+        loss,
+        chosen.training.batch,
+        Lpips.load(needed[0], loss.perceptual_network) if needed else None,
+        new_discriminator(loss, description.channels, description.side),
+    )

@@ -10,8 +10,7 @@ import torch
 
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
-from pipeline.images.classifier import Classifier, Description, load_classifier, save_classifier
-from pipeline.images.classifier_training import ClassifierObjective
+from pipeline.images.classifier import Classifier, ClassifierObjective, Description, load_classifier, save_classifier
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.images.features.classifier import Options
 from pipeline.images.imagedata import Augmentation, ImageData

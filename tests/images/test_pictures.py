@@ -17,7 +17,7 @@ from pipeline.images.imagedata import ImageData, to_bytes
 from pipeline.images.pictures import Pictures
 from pipeline.images.rows import first_rows
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
-from pipeline.images.tokenizer_report import live_codes
+from pipeline.images.tokenizer_table import live_codes
 from pipeline.sampling.samples import SampleSet
 from pipeline.stages.job import Job
 from pipeline.stages.pictures import pictures as pictures_stage

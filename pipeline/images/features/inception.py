@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.images.features.missing import FeatureError
+from pipeline.images.feature_choice import FeatureError
 
 if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch

@@ -15,9 +15,8 @@ from pydantic import Field
 from torch import Tensor
 
 from pipeline.config import Strict
-from pipeline.images.imagedata import ImageData
+from pipeline.images.imagedata import ImageData, split_images
 from pipeline.images.picture import ImageError, array_of, read_picture
-from pipeline.images.splitting import split_images
 
 PNG_FILES = {
     "train": tuple(f"cifar10/data_batch_{number}.png" for number in range(1, 6)),

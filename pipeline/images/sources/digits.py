@@ -10,9 +10,8 @@ from pydantic import Field
 from torch import Tensor
 
 from pipeline.config import Strict
-from pipeline.images.imagedata import ImageData
+from pipeline.images.imagedata import ImageData, split_images
 from pipeline.images.picture import ImageError
-from pipeline.images.splitting import split_images
 
 FILES = ("digits/digits.csv.gz",)
 CLASSES = tuple("0123456789")

@@ -11,9 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from pipeline.config import Strict
-from pipeline.images.imagedata import ImageData
+from pipeline.images.imagedata import ImageData, split_images
 from pipeline.images.picture import ImageError
-from pipeline.images.splitting import split_images
 
 FILES = (
     "mnist/train-images-idx3-ubyte",

@@ -13,7 +13,7 @@ from pipeline.errors import KinoflowError
 from pipeline.images.classifier import Classifier, Description
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.imagedata import ImageData
-from pipeline.images.tokenizer_training import describe, new_vqgan, tokenizer_of
+from pipeline.images.vqgan import describe, new_vqgan, tokenizer_of
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.tokens.token_data import SPLITS, TokenData
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from pipeline.config import Config, Run, Training, TrainingResources
 from pipeline.errors import KinoflowError
-from pipeline.images.classifier_training import ClassifierObjective
+from pipeline.images.classifier import ClassifierObjective
 from pipeline.images.vqgan import TokenizerObjective
 from pipeline.inspect.plan.counting import BACKWARD
 from pipeline.inspect.plan.made_up import made_up_classifier, made_up_images, made_up_tokenizer, made_up_tokens

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pipeline.config import Experiment, Training
 from pipeline.config.plugins import DATASETS, METRICS
-from pipeline.images.classifier_training import training_of
+from pipeline.images.classifier import training_of
 from pipeline.images.feature_choice import METRIC, ChosenFeatures
 from pipeline.inspect.plan.counting import Count, count_network
 from pipeline.inspect.plan.shapes import Shape

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from pipeline.config import Tokenizer
 from pipeline.images.classifier import Classifier, Description
-from pipeline.images.discriminator import new_discriminator
 from pipeline.images.perceptual import LAYERS, Lpips
+from pipeline.images.vqgan import new_discriminator
 from pipeline.images.vqvae import VQVAE
 from pipeline.inspect.plan.counting import BACKWARD, Count, flops_of, parameters_of, stored_in
 from pipeline.inspect.plan.shapes import Images, Shape
