@@ -1,5 +1,6 @@
-"""A small convolutional classifier for images of any size, and its file.
+"""A small convolutional classifier for images of any size, its file, and its training.
 
+A row of the training loop is (split, number) of an image: no image is copied before it is used.
 Letters in shapes: B images of H rows, W columns and C channels, F features.
 """
 
@@ -57,12 +58,11 @@ class Classifier(nn.Module):
     def features(self, images: Tensor) -> Tensor:
         """Return the features [B, F] of images uint8[B, H, W, C]: the output of the last layer but one."""
         seen = self.layers(images.permute(0, 3, 1, 2).float() / 127.5 - 1)
-        return nn.functional.silu(self.combine(seen.mean(dim=(2, 3))))
+        return functional.silu(self.combine(seen.mean(dim=(2, 3))))
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits of the classes for images uint8[B, H, W, C]."""
-        logits: Tensor = self.head(self.features(images))
-        return logits
+        return self.head(self.features(images))
 
 
 def _pair(before: int, after: int) -> list[nn.Module]:
@@ -113,14 +113,8 @@ class ClassifierObjective:
 
 def training_of(options: Options) -> Training:
     """Return the training settings of the network."""
-    return Training(
-        steps=options.steps,
-        batch=options.batch,
-        learning_rate=options.learning_rate,
-        weight_decay=options.weight_decay,
-        warmup=min(100, options.steps // 10),
-        ema=0.99,
-    )
+    given = options.model_dump(exclude={"width", "features"})
+    return Training(**given, warmup=min(100, options.steps // 10), ema=0.99)
 
 
 @torch.no_grad()

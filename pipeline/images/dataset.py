@@ -32,8 +32,7 @@ class ImageSource(Chosen[ImageSetPlugin]):
 
     def read(self, seed: int, cache: Path) -> ImageData:
         """Read the images."""
-        data: ImageData = self.plugin.read(self.options, seed, cache)
-        return data
+        return self.plugin.read(self.options, seed, cache)
 
 
 class ImageOptions(Strict):

@@ -3,15 +3,8 @@
 The names are those of the published weights. Letters in shapes: B images of H rows and W columns.
 """
 
-import pickle
-from pathlib import Path
-from typing import Any
-
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-from pipeline.errors import KinoflowError
 
 SIDE = 224  # pixels per side of the images that it was trained on
 FEATURES = 1280
@@ -96,20 +89,3 @@ class EfficientNetLite0(nn.Module):
         """Return the features of normalised images [B, 3, H, W] after pooling, [B, 1280]."""
         features = self._blocks(functional.relu6(self._bn0(self._conv_stem(images))))
         return functional.relu6(self._bn1(self._conv_head(features))).mean(dim=(2, 3))
-
-    def logits(self, features: Tensor) -> Tensor:
-        """Return the logits of ImageNet's classes for pooled features [B, 1280], [B, 1000]."""
-        logits: Tensor = self._fc(features)
-        return logits
-
-
-def read_efficientnet_lite0(path: Path) -> EfficientNetLite0:
-    """Return the network with weights from a file, in evaluation mode."""
-    network = EfficientNetLite0()
-    try:
-        weights: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-        network.load_state_dict(weights)
-    except (RuntimeError, KeyError, EOFError, TypeError, ValueError, pickle.UnpicklingError) as error:
-        reason = f"no weights of EfficientNet-Lite0 ({str(error).splitlines()[0]})"
-        raise KinoflowError(f"{path}: {reason}; remove it and fetch it again") from error
-    return network.eval()

@@ -49,8 +49,7 @@ class ChosenFeatures(Chosen[FeaturesPlugin]):
 
     def load(self, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
         """Return the loaded network; if it is not available, the error lists the alternatives."""
-        extractor: FeatureExtractor = self.plugin.load(self.options, cache=cache, classifier=classifier, device=device)
-        return extractor
+        return self.plugin.load(self.options, cache=cache, classifier=classifier, device=device)
 
 
 def comparison_options(config: Config, experiment: str) -> Any:
@@ -66,3 +65,12 @@ class FeatureError(KinoflowError):
 
     def __init__(self, features: str, reason: str) -> None:
         super().__init__(f"scoring.frechet_distance.features = {features}: {reason}; {_WAYS}")
+
+
+def fetched_file(features: str, cache: Path, name: str) -> Path:
+    """Return where a file of the catalogue lies; an error with the command that fetches it if it is not there."""
+    path = cache / name
+    if not path.is_file():
+        fix = f"run `python -m pipeline fetch {name.partition('/')[0]} --cache {cache}`"
+        raise FeatureError(features, f"{path}: no such file; {fix}")
+    return path

@@ -7,8 +7,8 @@ import torch
 from pipeline.config import Config, Sampling
 from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.images.decoding import Decoder, shown_grid
-from pipeline.images.grids import write_png, write_png_archive
+from pipeline.images.decoding import Decoder
+from pipeline.images.grids import shown_grid, write_png, write_png_archive
 from pipeline.networks.devices import check_gpus
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around, labels_of

@@ -1,11 +1,10 @@
-"""Read many pictures with several threads; a limited number of them may be unusable."""
+"""Read many pictures with several threads into one file, as they may not fit into memory; some may be unusable."""
 
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -36,9 +35,7 @@ class Stack:
     def __enter__(self) -> "Stack":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def add(self, image: NDArray[np.uint8]) -> None:

@@ -1,6 +1,6 @@
-"""The table of an experiment's tokenizer."""
+"""The table of a tokenizer: how much of its codebook is used, and how close rebuilt images are to the originals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pipeline.flow.vocabulary import NEVER_DATA
 from pipeline.images.extractor import FeatureExtractor
-from pipeline.images.frechet import frechet_distance, statistics_of
+from pipeline.images.frechet import Statistics, frechet_distance, statistics_of
 from pipeline.images.imagedata import ImageData, to_bytes
 from pipeline.images.reference import ImageReference
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
@@ -37,9 +37,13 @@ def row_of(
     rebuilt images to the training images, as for samples. `floor` is that from the test images to the training images.
     """
     live = live_codes(codes)
-    rebuilt = (reconstruct(tokenizer, part, live) for part, _ in data.parts("test"))
-    after = statistics_of(features_of(extractor, rebuilt, data.levels, batch))
-    before = statistics_of(features_of(extractor, (part for part, _ in data.parts("test")), data.levels, batch))
+
+    def statistics(parts: Iterable[Tensor]) -> Statistics:
+        batches = (images for part in parts for images in part.split(batch))
+        return statistics_of(extractor.features(to_bytes(images, data.levels)) for images in batches)
+
+    after = statistics(reconstruct(tokenizer, part, live) for part, _ in data.parts("test"))
+    before = statistics(part for part, _ in data.parts("test"))
     return {
         "origin": OURS,
         "features": reference.features,
@@ -58,13 +62,6 @@ def write_tokenizer_table(row: Row, csv: Path, markdown: Path, numbers: Path) ->
     write_numbers(numbers, {row["run"]: {key: row[key] for key in metrics}})
 
 
-def features_of(extractor: FeatureExtractor, parts: Iterator[Tensor], levels: int, batch: int) -> Iterator[Tensor]:
-    """Yield the features [N, F] of images with values 0, ..., levels - 1, a batch at a time."""
-    for part in parts:
-        for images in part.split(batch):
-            yield extractor.features(to_bytes(images, levels))
-
-
 def tokenizer_report(tokenizer: SavedTokenizer, tokens: TokenData, data: ImageData) -> dict[str, float]:
     """Return the use of the codebook in training, and the mean closeness of rebuilt test images to the originals.
 
@@ -81,9 +78,7 @@ def tokenizer_report(tokenizer: SavedTokenizer, tokens: TokenData, data: ImageDa
         "codes": codebook["codes"],
         "live": codebook["live"],
         "live_share": codebook["live"] / codebook["codes"],
-        "dead": codebook["dead"],
-        "duplicates": codebook["duplicates"],
-        "perplexity": codebook["perplexity"],
+        **{key: codebook[key] for key in ("dead", "duplicates", "perplexity")},
         "psnr": float(torch.cat(signal_to_noise).mean()),
         "l1": float(torch.cat(differences).mean()),
     }

@@ -1,4 +1,4 @@
-"""The losses of a VQVAE: differences of pixels, LPIPS, and a discriminator.
+"""Training of a VQVAE: its losses, which are differences of pixels, LPIPS and a discriminator, and what it starts from.
 
 The losses of the VQVAE and of the discriminator are minimised together, in one step; neither has gradients for the
 other's parameters. Letters in shapes: B images of C channels and side S.
@@ -18,9 +18,8 @@ from pipeline.config.plugins import DATASETS
 from pipeline.errors import KinoflowError
 from pipeline.images.imagedata import Augmentation, ImageData, central
 from pipeline.images.perceptual import Lpips
-from pipeline.images.quantiser import processes
 from pipeline.images.tokenizer import Description
-from pipeline.images.vqvae import VQVAE, check_side, group_norm, to_unit
+from pipeline.images.vqvae import VQVAE, check_side, group_norm, processes, to_unit
 
 _MOST = 8  # most features, as a multiple of those of the first layer
 _SLOPE = 0.2
@@ -39,11 +38,6 @@ class Discriminator(nn.Sequential):
             stride = 2 if layer < layers else 1
             parts += [nn.Conv2d(before, after, 4, stride, 1, bias=False), group_norm(after), nn.LeakyReLU(_SLOPE)]
         super().__init__(*parts, nn.Conv2d(widths[-1], 1, 4, 1, 1))
-
-    def verdicts(self, images: Tensor) -> Tensor:
-        """Return the mean verdict on each image [B, C, S, S], [B]."""
-        verdicts: Tensor = self(images)
-        return verdicts.flatten(1).mean(1)
 
 
 def new_discriminator(loss: TokenizerLoss, channels: int, side: int) -> Discriminator | None:
@@ -102,15 +96,13 @@ class VQGAN(nn.Module):
         """Return how sure the discriminator is that images are rebuilt, [B], without gradients for its parameters."""
         assert self.discriminator is not None
         frozen = {name: parameter.detach() for name, parameter in self.discriminator.named_parameters()}
-        verdicts: Tensor = functional_call(self.discriminator, frozen, (rebuilt,))
-        return -verdicts.float().flatten(1).mean(1)
+        return -functional_call(self.discriminator, frozen, (rebuilt,)).float().flatten(1).mean(1)
 
     def error_of_the_discriminator(self, images: Tensor, rebuilt: Tensor) -> Tensor:
         """Return the hinge loss of the discriminator, [B], with gradients for its parameters only."""
         assert self.discriminator is not None
         of_images, of_rebuilt = self.discriminator(images).float(), self.discriminator(rebuilt.detach()).float()
-        errors: Tensor = (functional.relu(1 - of_images) + functional.relu(1 + of_rebuilt)) / 2
-        return errors.flatten(1).mean(1)
+        return ((functional.relu(1 - of_images) + functional.relu(1 + of_rebuilt)) / 2).flatten(1).mean(1)
 
 
 @dataclass(frozen=True)
@@ -122,12 +114,8 @@ class TokenizerObjective:
     augmentation: Augmentation
 
     def __call__(self, network: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:
-        if network.training:
-            seen = random_view(rows, self.crop, self.augmentation, generator)
-        else:
-            seen = central(rows, self.crop)
-        losses: Tensor = network(to_unit(seen, self.levels))
-        return losses
+        augmentation = self.augmentation if network.training else "none"
+        return network(to_unit(random_view(rows, self.crop, augmentation, generator), self.levels))
 
 
 def random_view(images: Tensor, crop: int, augmentation: Augmentation, generator: torch.Generator) -> Tensor:

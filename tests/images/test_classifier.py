@@ -88,7 +88,7 @@ def test_its_features_and_classes_are_those_of_the_network_that_was_saved(traine
     features = extractor.features(images)
     assert features.shape == (40, extractor.width) == (40, 4)
     assert extractor.classes == ("left", "right")
-    assert torch.equal(extractor.classify(images), data.labels["test"])  # type: ignore[arg-type]
+    assert torch.equal(extractor.classes_of(extractor.features(images)), data.labels["test"])  # type: ignore[arg-type]
     assert torch.equal(extractor.classes_of(features), data.labels["test"])  # type: ignore[arg-type]
 
 

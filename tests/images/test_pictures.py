@@ -10,12 +10,12 @@ from torch.nn import functional
 
 from pipeline.errors import KinoflowError
 from pipeline.images import decoding
-from pipeline.images.decoding import Decoder, shown_grid
+from pipeline.images.decoding import Decoder
 from pipeline.images.encoding import encoded
-from pipeline.images.grids import read_pictures
+from pipeline.images.evaluate import read_pictures
+from pipeline.images.grids import first_rows, shown_grid
 from pipeline.images.imagedata import ImageData, to_bytes
 from pipeline.images.pictures import Pictures
-from pipeline.images.rows import first_rows
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.images.tokenizer_table import live_codes
 from pipeline.sampling.samples import SampleSet

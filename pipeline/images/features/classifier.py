@@ -37,11 +37,6 @@ def label(options: Options) -> str:
     return f"own classifier ({options.features} features, {options.steps} steps)"
 
 
-def files(options: Options) -> list[str]:
-    """Return nothing: the weights come from the experiment."""
-    return []
-
-
 def load(options: Options, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
     """Return the network that was trained on the experiment's images."""
     from pipeline.images.classifier import load_classifier

@@ -57,8 +57,7 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
     network = _script(path, device)
 
     def embed(images: Tensor) -> Tensor:
-        features: Tensor = network(in_colour(images).contiguous(), return_features=True)
-        return features
+        return network(in_colour(images).contiguous(), return_features=True)
 
     extractor = FeatureExtractor(embed, 0, device)
     try:

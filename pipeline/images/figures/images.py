@@ -9,9 +9,8 @@ from pydantic import Field
 
 from pipeline.config import REFERENCES, Strict
 from pipeline.errors import KinoflowError
-from pipeline.images.grids import grid_of
+from pipeline.images.grids import first_rows, grid_of
 from pipeline.images.pictures import Pictures
-from pipeline.images.rows import first_rows
 from pipeline.images.sweeps import DISTANCE, SWEPT, lines_of, points_of
 from pipeline.report.axes import plain_numbers
 from pipeline.report.exhibit import Exhibit

@@ -35,8 +35,7 @@ class ClassEmbedding(nn.Module):
             return self.embedding.weight[-1:].expand(batch, -1)
         if self.classes == 0:
             refuse_labels(labels)
-        embedded: Tensor = self.embedding(labels)
-        return embedded
+        return self.embedding(labels)
 
 
 def new_class_embedding(conditional: bool, classes: int, width: int) -> ClassEmbedding:

@@ -54,8 +54,7 @@ class ResidualBlock(nn.Module):
         if self.modulation is not None:
             scale, shift = (values.transpose(1, 2)[..., None] for values in self.modulation(condition))  # [B, W, 1, 1]
             hidden = hidden * (1 + scale) + shift
-        added: Tensor = self.shortcut(features) + self.second(self.dropout(functional.silu(hidden)))
-        return added
+        return self.shortcut(features) + self.second(self.dropout(functional.silu(hidden)))
 
 
 class PixelAttention(nn.Module):
@@ -86,8 +85,7 @@ class Stage(nn.Module):
 
     def forward(self, features: Tensor, condition: Tensor | None = None) -> Tensor:
         """Return the features [B, W, H, V] after both."""
-        computed: Tensor = self.attention(self.residual(features, condition))
-        return computed
+        return self.attention(self.residual(features, condition))
 
 
 def halved(features: Tensor) -> Tensor:

@@ -1,61 +1,107 @@
 """Any folder of pictures: class folders, or `train`, `val` (or `validation`) and `test` with class folders in them."""
 
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.images.imagedata import Augmentation, ImageData, rows_of_splits
-from pipeline.images.picture import SUFFIXES, Framing, ImageError, is_picture
+from pipeline.images.imagedata import Augmentation, ImageData, constant, rows_of_splits
+from pipeline.images.picture import SUFFIXES, Framing, ImageError, files_below, is_picture
 from pipeline.images.reading import PictureReader
 from pipeline.tokens.token_data import SPLITS
 
 SPLIT_FOLDERS: Mapping[str, str] = {"train": "train", "val": "validation", "validation": "validation", "test": "test"}
 _SHOWN = 5  # names in a message
+side, channels = attrgetter("size"), attrgetter("channels")
+levels, class_count = constant(256), constant(None)  # how many classes there are depends on the folders
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The pictures of each split that has a folder: paths relative to the root, and class numbers."""
+class Options(Strict):
+    """Where the pictures are, and how they become squares of one size."""
 
-    root: Path
-    classes: tuple[str, ...]
-    files: dict[str, list[tuple[str, int]]]
-    not_pictures: int
+    path: str = Field(min_length=1, description="folder of class folders, or of train, val and test with such in them")
+    size: int = Field(32, ge=1, description="pixels along a side that networks see")
+    margin: float = Field(
+        1.0, ge=1, le=4, description="pictures are kept so many times larger, for crops: the middle of the shorter side"
+    )
+    channels: Literal[1, 3] = Field(3, description="1: grey; 3: colours")
+    augmentation: Augmentation = Field(
+        "none", description="flip: train on mirrored pictures, too; ten_crop: on corners and the middle, mirrored, too"
+    )
+    held_out: float = Field(
+        0.05, gt=0, le=1 / 3, description="share of the training pictures for each split that has no folder"
+    )
+    train: int | None = Field(None, ge=1, description="train on at most so many; null: all")
+    validation: int | None = Field(None, ge=1, description="at most so many for the validation loss; null: all")
+    test: int | None = Field(None, ge=1, description="at most so many for evaluation; null: all")
+    enlarge: bool = Field(False, description="take pictures smaller than `size`, too, and enlarge them")
+    tolerated: float = Field(0.01, ge=0, lt=1, description="share of the pictures that may be damaged or too small")
+    workers: int = Field(4, ge=1, description="threads that decode; what they read is the same for any number")
 
 
-def list_pictures(root: Path, split_folders: Mapping[str, str] = SPLIT_FOLDERS) -> Listing:
-    """Return the pictures below a folder, sorted by name; raise if it has no classes, or an empty one."""
+def inputs(options: Options, split_folders: Mapping[str, str] = SPLIT_FOLDERS) -> list[Path]:
+    """Return the class folders, or the path itself if there are none; `read` says what is wrong with it.
+
+    A folder's time changes when a picture in it is added, removed or renamed.
+    """
+    root = Path(options.path).expanduser()
+    try:
+        return [folder for split in split_folders_of(root, split_folders).values() for folder in subfolders(split)]
+    except ImageError:
+        return [root]
+
+
+def read(
+    options: Options, seed: int, cache: Path, name: str = "folder", split_folders: Mapping[str, str] = SPLIT_FOLDERS
+) -> ImageData:
+    """Read the pictures of the source `name`, whose folders are named as in `split_folders`."""
+    root = Path(options.path).expanduser()
+    classes, files, others = list_pictures(root, split_folders)
+    counts = {split: len(found) for split, found in files.items()}
+    most = {"train": options.train, "validation": options.validation, "test": options.test}
+    held = max(1, round(options.held_out * counts["train"]))
+    held_out = {split: held for split in ("validation", "test") if split not in counts}
+    rows = rows_of_splits(counts, held_out, most, seed, str(root))
+    kept = round(options.size * options.margin)
+    framing = Framing(kept, 1 if options.enlarge else options.size, options.channels)
+    allowed = int(options.tolerated * sum(len(numbers) for _, numbers in rows.values()))
+    reader = PictureReader(root, framing, workers=options.workers, allowed=allowed)
+    images, labels = {}, {}
+    for split, (source, numbers) in rows.items():
+        chosen = [files[source][number] for number in numbers.tolist()]
+        images[split], labels[split] = reader.read(split, chosen, cache)
+    record = {"split_folders": sorted(counts), "pictures": counts, "not_pictures": others} | reader.record()
+    origin = {"name": name} | options.model_dump(mode="json", exclude={"workers"})
+    return ImageData(images, labels, classes, 256, options.size, options.augmentation, origin, record)
+
+
+def list_pictures(
+    root: Path, split_folders: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, list[tuple[str, int]]], int]:
+    """Return the classes below a folder, the pictures of each split that has a folder, and how many files are none.
+
+    A picture is a path relative to the root, and the number of its class. They are sorted by name.
+    """
     folders = split_folders_of(root, split_folders)
     classes = tuple(folder.name for folder in subfolders(folders["train"]))
     numbers = {name: number for number, name in enumerate(classes)}
-    files: dict[str, list[tuple[str, int]]] = {}
+    files: dict[str, list[tuple[str, int]]] = {split: [] for split in folders}
     others = 0
     for split, folder in folders.items():
         found = subfolders(folder)
         if unknown := [class_folder.name for class_folder in found if class_folder.name not in numbers]:
             raise ImageError(f"{folder}: {_some(unknown)} are no classes of {folders['train']}; remove or rename them")
-        files[split] = []
         for class_folder in found:
-            before = len(files[split])
-            for name in _files_below(class_folder):
-                if is_picture(name):
-                    relative = os.path.relpath(name, root)
-                    files[split].append((relative, numbers[class_folder.name]))
-                else:
-                    others += 1
-            if len(files[split]) == before:
+            below = list(files_below(class_folder))
+            pictures = [str(file.relative_to(root)) for file in below if is_picture(file.name)]
+            if not pictures:
                 raise ImageError(f"{class_folder}: holds no picture ({', '.join(SUFFIXES)}); remove it or fill it")
-    return Listing(root, classes, files, others)
-
-
-def class_folders(root: Path, split_folders: Mapping[str, str] = SPLIT_FOLDERS) -> list[Path]:
-    """Return all class folders; a folder's time changes when a picture in it is added, removed or renamed."""
-    return [folder for split in split_folders_of(root, split_folders).values() for folder in subfolders(split)]
+            files[split] += [(picture, numbers[class_folder.name]) for picture in pictures]
+            others += len(below) - len(pictures)
+    return classes, files, others
 
 
 def split_folders_of(root: Path, split_folders: Mapping[str, str]) -> dict[str, Path]:
@@ -92,106 +138,5 @@ def _folders(folder: Path) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
 
-def _files_below(folder: Path) -> Iterator[str]:
-    """Yield the paths of all files below a folder, sorted by name, without hidden ones."""
-    for place, inner, names in os.walk(folder):
-        inner[:] = sorted(name for name in inner if not name.startswith("."))
-        yield from (os.path.join(place, name) for name in sorted(names) if not name.startswith("."))
-
-
 def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-
-
-class Options(Strict):
-    """Where the pictures are, and how they become squares of one size."""
-
-    path: str = Field(min_length=1, description="folder of class folders, or of train, val and test with such in them")
-    size: int = Field(32, ge=1, description="pixels along a side that networks see")
-    margin: float = Field(
-        1.0, ge=1, le=4, description="pictures are kept so many times larger, for crops: the middle of the shorter side"
-    )
-    channels: Literal[1, 3] = Field(3, description="1: grey; 3: colours")
-    augmentation: Augmentation = Field(
-        "none", description="flip: train on mirrored pictures, too; ten_crop: on corners and the middle, mirrored, too"
-    )
-    held_out: float = Field(
-        0.05, gt=0, le=1 / 3, description="share of the training pictures for each split that has no folder"
-    )
-    train: int | None = Field(None, ge=1, description="train on at most so many; null: all")
-    validation: int | None = Field(None, ge=1, description="at most so many for the validation loss; null: all")
-    test: int | None = Field(None, ge=1, description="at most so many for evaluation; null: all")
-    enlarge: bool = Field(False, description="take pictures smaller than `size`, too, and enlarge them")
-    tolerated: float = Field(0.01, ge=0, lt=1, description="share of the pictures that may be damaged or too small")
-    workers: int = Field(4, ge=1, description="threads that decode; what they read is the same for any number")
-
-
-def levels(options: Options) -> int:
-    """Return how many values a channel can have."""
-    return 256
-
-
-def side(options: Options) -> int:
-    """Return the pixels along a side that networks see."""
-    return options.size
-
-
-def channels(options: Options) -> int:
-    """Return how many channels a pixel has."""
-    return options.channels
-
-
-def class_count(options: Options) -> int | None:
-    """Return None: it depends on the folders."""
-    return None
-
-
-def inputs(options: Options) -> list[Path]:
-    """Return the class folders, or the path itself if there are none."""
-    return inputs_of(options, SPLIT_FOLDERS)
-
-
-def read(options: Options, seed: int, cache: Path) -> ImageData:
-    """Read the pictures."""
-    return read_folder("folder", options, seed, cache, SPLIT_FOLDERS)
-
-
-def inputs_of(options: Options, split_folders: Mapping[str, str]) -> list[Path]:
-    """Return the class folders, or the path itself if there are none; `read` says what is wrong with it."""
-    root = Path(options.path).expanduser()
-    try:
-        return class_folders(root, split_folders)
-    except ImageError:
-        return [root]
-
-
-def read_folder(name: str, options: Options, seed: int, cache: Path, split_folders: Mapping[str, str]) -> ImageData:
-    """Read the pictures of the source `name`, whose folders are named as in `split_folders`."""
-    listing = list_pictures(Path(options.path).expanduser(), split_folders)
-    counts = {split: len(files) for split, files in listing.files.items()}
-    most = {"train": options.train, "validation": options.validation, "test": options.test}
-    held_out = {
-        split: max(1, round(options.held_out * counts["train"]))
-        for split in ("validation", "test")
-        if split not in counts
-    }
-    rows = rows_of_splits(counts, held_out, most, seed, str(listing.root))
-    kept = round(options.size * options.margin)
-    framing = Framing(kept, 1 if options.enlarge else options.size, options.channels)
-    allowed = int(options.tolerated * sum(len(numbers) for _, numbers in rows.values()))
-    reader = PictureReader(listing.root, framing, workers=options.workers, allowed=allowed)
-    images, labels = {}, {}
-    for split, (source, numbers) in rows.items():
-        files = [listing.files[source][number] for number in numbers.tolist()]
-        images[split], labels[split] = reader.read(split, files, cache)
-    record = {"split_folders": sorted(counts), "pictures": counts, "not_pictures": listing.not_pictures}
-    return ImageData(
-        images,
-        labels,
-        listing.classes,
-        256,
-        options.size,
-        options.augmentation,
-        {"name": name} | options.model_dump(mode="json", exclude={"workers"}),
-        record | reader.record(),
-    )

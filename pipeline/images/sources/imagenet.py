@@ -31,9 +31,9 @@ class Options(folder.Options):
 
 def inputs(options: Options) -> list[Path]:
     """Return the class folders, or the path itself if there are none."""
-    return folder.inputs_of(options, SPLIT_FOLDERS)
+    return folder.inputs(options, SPLIT_FOLDERS)
 
 
 def read(options: Options, seed: int, cache: Path) -> ImageData:
     """Read the pictures; those for the validation loss are held out of the training pictures."""
-    return folder.read_folder("imagenet", options, seed, cache, SPLIT_FOLDERS)
+    return folder.read(options, seed, cache, "imagenet", SPLIT_FOLDERS)
