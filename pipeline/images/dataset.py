@@ -1,7 +1,7 @@
 """What all data sets of images share: the images behind the tokens, and where they come from."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 from pydantic import Field
 
@@ -20,11 +20,6 @@ class ImageChoice(NestedChoice):
 class ImageSource(Chosen[ImageSetPlugin]):
     """A set of images with its options."""
 
-    @classmethod
-    def of(cls, choice: ImageChoice) -> Self:
-        """Return the set that was chosen; a wrong name or option is a ValueError."""
-        return cls(**vars(IMAGE_SETS.chosen(choice)))
-
     @property
     def levels(self) -> int:
         """How many values a pixel can have."""
@@ -42,8 +37,8 @@ class ImageOptions(Strict):
 
 
 def image_source(options: ImageOptions) -> ImageSource:
-    """Return the set of images that the tokens are made from."""
-    return ImageSource.of(options.images)
+    """Return the set of images that the tokens are made from; a wrong name or option is a ValueError."""
+    return ImageSource(**vars(IMAGE_SETS.chosen(options.images)))
 
 
 def files(options: ImageOptions) -> list[str]:

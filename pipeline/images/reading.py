@@ -85,14 +85,14 @@ class PictureReader:
         ):
             for start in range(0, len(files), _TOGETHER):
                 part = files[start : start + _TOGETHER]
-                for (name, label), (image, note) in zip(part, pool.map(self._outcome, part), strict=True):
-                    if image is None:
-                        self._reject(name, note or "")
+                for (name, label), found in zip(part, pool.map(self._outcome, part), strict=True):
+                    if isinstance(found, ImageError):
+                        self._reject(name, str(found))
                         continue
+                    image, mode = found
                     stack.add(image)
                     labels.append(label)
-                    if note:
-                        self._converted[note] += 1
+                    self._converted.update([mode] if mode else [])
                 progress.advance(start + len(part))
             return stack.images(), torch.tensor(labels, dtype=torch.int64)
 
@@ -104,12 +104,12 @@ class PictureReader:
             "rejected": self._rejected[:LISTED],
         }
 
-    def _outcome(self, file: tuple[str, int]) -> tuple[NDArray[np.uint8] | None, str | None]:
-        """Return an image and its mode if it was converted, or None and the reason for rejection."""
+    def _outcome(self, file: tuple[str, int]) -> tuple[NDArray[np.uint8], str | None] | ImageError:
+        """Return an image and its mode if it was converted, or why it is rejected."""
         try:
             return self._framing.read(self._root / file[0])
         except ImageError as error:
-            return None, str(error)
+            return error
 
     def _reject(self, name: str, reason: str) -> None:
         self._rejected.append({"file": name, "reason": reason})

@@ -80,13 +80,14 @@ class SavedTokenizer:
     @torch.no_grad()
     def encode(self, images: Tensor, live: Tensor | None = None) -> Tensor:
         """Return the codes int64[N, h, w] of images uint8[N, S, S, C], with `live` codes only, bool[K]."""
-        self._check(images)
+        expected = self.description.side, self.description.side, self.description.channels
+        if (got := tuple(images.shape[1:])) != expected:
+            shapes = [" x ".join(map(str, shape)) for shape in (got, expected)]
+            raise KinoflowError(
+                f"images of {shapes[0]}: the tokenizer was trained for {shapes[1]}; crop them, or train another"
+            )
         chosen = None if live is None else live.to(self._device)
-
-        def encode(part: Tensor) -> Tensor:
-            return self.vqvae.encode(to_unit(part, self.levels), chosen)
-
-        return self._in_parts(images, encode)
+        return self._in_parts(images, lambda part: self.vqvae.encode(to_unit(part, self.levels), chosen))
 
     @torch.no_grad()
     def decode(self, codes: Tensor) -> Tensor:
@@ -104,15 +105,6 @@ class SavedTokenizer:
         """Change rows, some at a time, and return them on the CPU."""
         at_once = max(1, _AT_ONCE // self.description.side**2)
         return torch.cat([change(part.to(self._device)).cpu() for part in rows.split(at_once)])
-
-    def _check(self, images: Tensor) -> None:
-        side, channels = self.description.side, self.description.channels
-        if tuple(images.shape[1:]) != (side, side, channels):
-            expected = f"{side} x {side} x {channels}"
-            got = " x ".join(map(str, images.shape[1:]))
-            raise KinoflowError(
-                f"images of {got}: the tokenizer was trained for {expected}; crop them, or train another"
-            )
 
 
 def reconstruct(tokenizer: SavedTokenizer, images: Tensor, live: Tensor | None = None) -> Tensor:

@@ -8,9 +8,8 @@ from torch import Tensor
 
 from pipeline.flow.vocabulary import NEVER_DATA
 from pipeline.images.extractor import FeatureExtractor
-from pipeline.images.frechet import Statistics, frechet_distance, statistics_of
+from pipeline.images.frechet import ImageReference, Statistics, frechet_distance, statistics_of
 from pipeline.images.imagedata import ImageData, to_bytes
-from pipeline.images.reference import ImageReference
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
 from pipeline.report.markdown import Row, markdown_table
 from pipeline.report.numbers import write_numbers

@@ -13,8 +13,8 @@ from pipeline.errors import KinoflowError
 from pipeline.images.classifier import Classifier, ClassifierObjective, Description, load_classifier, save_classifier
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.images.features.classifier import Options
+from pipeline.images.frechet import ImageReference
 from pipeline.images.imagedata import Augmentation, ImageData
-from pipeline.images.reference import ImageReference
 from pipeline.stages.image_reference import image_reference as image_reference_stage
 from pipeline.stages.job import Job
 from pipeline.stages.train_classifier import train_classifier as train_classifier_stage

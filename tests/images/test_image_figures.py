@@ -22,11 +22,10 @@ from pipeline.images.evaluate import read_pictures
 from pipeline.images.extractor import FeatureExtractor
 from pipeline.images.feature_choice import ChosenFeatures
 from pipeline.images.figures.images import Options, draw
-from pipeline.images.frechet import Statistics
+from pipeline.images.frechet import ImageReference, Statistics
 from pipeline.images.grids import grid_of
 from pipeline.images.imagedata import to_bytes
 from pipeline.images.pictures import Pictures
-from pipeline.images.reference import ImageReference
 from pipeline.images.tokenizer import SavedTokenizer
 from pipeline.report.exhibit import Exhibit
 from pipeline.sampling.samples import SampleSet

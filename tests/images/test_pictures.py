@@ -9,7 +9,7 @@ from small_images import CLASSES, LEVELS, SIDE, image_config, image_data, token_
 from torch.nn import functional
 
 from pipeline.errors import KinoflowError
-from pipeline.images import decoding
+from pipeline.images import decoding, grids
 from pipeline.images.decoding import Decoder
 from pipeline.images.encoding import encoded
 from pipeline.images.evaluate import read_pictures
@@ -88,7 +88,7 @@ def test_a_grid_shows_each_picture_in_the_column_of_its_class() -> None:
     labels = torch.tensor([2, 0, 1, 1, 0, 2])
     images = (labels * 100).to(torch.uint8)[:, None, None, None].expand(-1, SIDE, SIDE, 1)
     grid = shown_grid(images, labels, CLASSES)
-    side = decoding.SIDE  # pictures are enlarged to this
+    side = grids.SIDE  # pictures are enlarged to this
     gap = side // SIDE
     assert grid.shape == (2 * side + gap, 3 * side + 2 * gap, 3)
     for column in range(3):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -54,7 +54,12 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
     from pipeline.images.extractor import FeatureExtractor, in_colour
 
     path = _existing(options, cache)
-    network = _script(path, device)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # TorchScript is deprecated, but the file needs it
+            network = torch.jit.load(str(path), map_location=device).eval()
+    except (RuntimeError, ValueError) as error:
+        raise FeatureError("inception", f"{path}: no TorchScript file ({_reason(error)})") from error
 
     def embed(images: Tensor) -> Tensor:
         return network(in_colour(images).contiguous(), return_features=True)
@@ -89,18 +94,6 @@ def _existing(options: Options, cache: Path) -> Path:
             f"(or {MIRROR_VARIABLE})",
         )
     return path
-
-
-def _script(path: Path, device: torch.device) -> Any:
-    import torch
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # TorchScript is deprecated, but the file needs it
-            network = torch.jit.load(str(path), map_location=device)
-    except (RuntimeError, ValueError) as error:
-        raise FeatureError("inception", f"{path}: no TorchScript file ({_reason(error)})") from error
-    return network.eval()
 
 
 def _reason(error: Exception) -> str:

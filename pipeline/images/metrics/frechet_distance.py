@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # for types only: functions import what they need when called
     from torch import Tensor
 
     from pipeline.images.extractor import FeatureExtractor
-    from pipeline.images.reference import ImageReference
+    from pipeline.images.frechet import ImageReference
     from pipeline.scoring.subject import Subject
     from pipeline.store.tensor_journal import TensorJournal
 
@@ -121,7 +121,7 @@ def _pictures(subject: Subject) -> Tensor:
 
 def checked_reference(path: Path | None, classifier: Path | None, options: Options) -> ImageReference:
     """Return the reference; raise unless it was made with the chosen features and, if trained, this classifier."""
-    from pipeline.images.reference import ImageReference
+    from pipeline.images.frechet import ImageReference
     from pipeline.store.provenance import known_hash
 
     chosen = ChosenFeatures.of(options.features)

@@ -13,8 +13,7 @@ from torch.nn import functional
 
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
-from pipeline.flow.vocabulary import Vocabulary
-from pipeline.images.networks.image_condition import Grid, checked_grid, new_class_embedding, refuse_labels
+from pipeline.images.networks.image_condition import Grid, builder, new_class_embedding, refuse_labels
 from pipeline.networks.attention import Attention
 from pipeline.networks.transformer import Modulation, TimeEmbedding
 
@@ -29,9 +28,8 @@ def group_norm(width: int) -> nn.GroupNorm:
 
 def zeroed(layer: nn.Conv2d | nn.Linear) -> None:
     """Set the weights of a layer to zero, so that it adds nothing before training."""
-    nn.init.zeros_(layer.weight)
-    if layer.bias is not None:
-        nn.init.zeros_(layer.bias)
+    for weights in layer.parameters():
+        nn.init.zeros_(weights)
 
 
 class ResidualBlock(nn.Module):
@@ -69,8 +67,7 @@ class PixelAttention(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         """Return the features [B, W, H, V] after the block."""
         pixels = self.norm(features).flatten(2).transpose(1, 2)  # [B, H V, W]
-        gathered: Tensor = self.attention(pixels)
-        return features + gathered.transpose(1, 2).reshape(features.shape)
+        return features + self.attention(pixels).transpose(1, 2).reshape(features.shape)
 
 
 class Stage(nn.Module):
@@ -86,16 +83,6 @@ class Stage(nn.Module):
     def forward(self, features: Tensor, condition: Tensor | None = None) -> Tensor:
         """Return the features [B, W, H, V] after both."""
         return self.attention(self.residual(features, condition))
-
-
-def halved(features: Tensor) -> Tensor:
-    """Return features [B, W, H, V] averaged over squares of four pixels, [B, W, H / 2, V / 2]."""
-    return functional.avg_pool2d(features, 2)
-
-
-def doubled(features: Tensor) -> Tensor:
-    """Return features [B, W, H, V] with each pixel repeated in a square of four, [B, W, 2 H, 2 V]."""
-    return functional.interpolate(features, scale_factor=2, mode="nearest")
 
 
 class Options(Strict):
@@ -175,17 +162,17 @@ class ImageUnet(nn.Module):
         pixels = self.embedding(x).reshape(len(x), rows, columns, -1)  # the features of a pixel's channels, stacked
         features, seen = pixels.permute(0, 3, 1, 2), list[Tensor]()
         for number, level in enumerate(self.down):
-            features = halved(features) if number else features
+            features = functional.avg_pool2d(features, 2) if number else features
             for stage in _stages(level):
                 features = stage(features, condition)
                 seen.append(features)
         for stage in _stages(self.middle):
             features = stage(features, condition)
         for number, level in enumerate(self.up):
-            features = doubled(features) if number else features
+            features = functional.interpolate(features, scale_factor=2, mode="nearest") if number else features
             for stage in _stages(level):
                 features = stage(torch.cat([features, seen.pop()], dim=1), condition)
-        logits: Tensor = self.head(functional.silu(self.norm(features)))  # [B, C K, H, V]
+        logits = self.head(functional.silu(self.norm(features)))  # [B, C K, H, V]
         return logits.permute(0, 2, 3, 1).reshape(*x.shape, -1)
 
     def _condition(self, x: Tensor, t: Tensor, labels: Tensor | None) -> Tensor | None:
@@ -193,7 +180,7 @@ class ImageUnet(nn.Module):
         if self.classes is None:
             refuse_labels(labels)
             return time
-        embedded: Tensor = self.classes(labels, len(x))
+        embedded = self.classes(labels, len(x))
         return embedded if time is None else time + embedded
 
 
@@ -224,8 +211,4 @@ def _levels_with_attention(options: Options, grid: Grid) -> list[bool]:
     return [side in options.attention for side in sides]
 
 
-def build(
-    options: Options, vocabulary: Vocabulary, length: int, *, grid: Grid | None = None, classes: int = 0
-) -> nn.Module:
-    """Return the network for images of `length` tokens on a grid."""
-    return ImageUnet(options, vocabulary.size, checked_grid(grid, length), classes)
+build = builder(ImageUnet)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,6 @@ from pipeline.images.picture import SUFFIXES, Framing, ImageError, files_below, 
 from pipeline.images.reading import PictureReader
 from pipeline.tokens.token_data import SPLITS
 
-SPLIT_FOLDERS: Mapping[str, str] = {"train": "train", "val": "validation", "validation": "validation", "test": "test"}
 _SHOWN = 5  # names in a message
 side, channels = attrgetter("size"), attrgetter("channels")
 levels, class_count = constant(256), constant(None)  # how many classes there are depends on the folders
@@ -21,6 +20,14 @@ levels, class_count = constant(256), constant(None)  # how many classes there ar
 
 class Options(Strict):
     """Where the pictures are, and how they become squares of one size."""
+
+    NAME: ClassVar[str] = "folder"
+    SPLIT_FOLDERS: ClassVar[Mapping[str, str]] = {
+        "train": "train",
+        "val": "validation",
+        "validation": "validation",
+        "test": "test",
+    }
 
     path: str = Field(min_length=1, description="folder of class folders, or of train, val and test with such in them")
     size: int = Field(32, ge=1, description="pixels along a side that networks see")
@@ -42,24 +49,23 @@ class Options(Strict):
     workers: int = Field(4, ge=1, description="threads that decode; what they read is the same for any number")
 
 
-def inputs(options: Options, split_folders: Mapping[str, str] = SPLIT_FOLDERS) -> list[Path]:
+def inputs(options: Options) -> list[Path]:
     """Return the class folders, or the path itself if there are none; `read` says what is wrong with it.
 
     A folder's time changes when a picture in it is added, removed or renamed.
     """
     root = Path(options.path).expanduser()
     try:
-        return [folder for split in split_folders_of(root, split_folders).values() for folder in subfolders(split)]
+        splits = split_folders_of(root, options.SPLIT_FOLDERS)
+        return [folder for split in splits.values() for folder in subfolders(split)]
     except ImageError:
         return [root]
 
 
-def read(
-    options: Options, seed: int, cache: Path, name: str = "folder", split_folders: Mapping[str, str] = SPLIT_FOLDERS
-) -> ImageData:
-    """Read the pictures of the source `name`, whose folders are named as in `split_folders`."""
+def read(options: Options, seed: int, cache: Path) -> ImageData:
+    """Read the pictures."""
     root = Path(options.path).expanduser()
-    classes, files, others = list_pictures(root, split_folders)
+    classes, files, others = list_pictures(root, options.SPLIT_FOLDERS)
     counts = {split: len(found) for split, found in files.items()}
     most = {"train": options.train, "validation": options.validation, "test": options.test}
     held = max(1, round(options.held_out * counts["train"]))
@@ -74,7 +80,7 @@ def read(
         chosen = [files[source][number] for number in numbers.tolist()]
         images[split], labels[split] = reader.read(split, chosen, cache)
     record = {"split_folders": sorted(counts), "pictures": counts, "not_pictures": others} | reader.record()
-    origin = {"name": name} | options.model_dump(mode="json", exclude={"workers"})
+    origin = {"name": options.NAME} | options.model_dump(mode="json", exclude={"workers"})
     return ImageData(images, labels, classes, 256, options.size, options.augmentation, origin, record)
 
 
