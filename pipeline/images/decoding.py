@@ -30,9 +30,7 @@ class Decoder:
         if data.grid is None:
             raise KinoflowError(f"data {data.origin.get('name')!r}: these are no images")
         if (data.embeddings is None) != (tokenizer is None):
-            fix = (
-                "leave --tokenizer out" if data.embeddings is None else "give the tokenizer's weights with --tokenizer"
-            )
+            fix = "give the tokenizer's weights with --tokenizer" if tokenizer is None else "leave --tokenizer out"
             raise KinoflowError(f"data {data.origin.get('name')!r}: {fix}")
         levels = int((data.vocabulary.kind_of.values != NEVER_DATA).sum())
         return cls(data.grid, levels, SavedTokenizer.load(tokenizer, device) if tokenizer else None)

@@ -34,7 +34,6 @@ class SameConvolution(nn.Conv2d):
         super().__init__(before, after, size, stride, groups=groups, bias=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features after the convolution."""
         height, width = (_pads(side, self.kernel_size[0], self.stride[0]) for side in features.shape[-2:])
         return super().forward(functional.pad(features, (*width, *height)))
 
@@ -61,7 +60,6 @@ class Block(nn.Module):
         self._bn2 = nn.BatchNorm2d(after, eps=_EPSILON)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features after the block."""
         wide = functional.relu6(self._bn0(self._expand_conv(features))) if self.widens else features
         wide = functional.relu6(self._bn1(self._depthwise_conv(wide)))
         narrow: Tensor = self._bn2(self._project_conv(wide))

@@ -91,13 +91,11 @@ def _pictures(path: Path) -> Iterator[tuple[str, Path | IO[bytes]]]:
         with zipfile.ZipFile(path) as archive:
             for name in sorted(archive.namelist()):
                 if is_picture(name.rpartition("/")[2]):
-                    yield f"{path}: {name}", io.BytesIO(_member(archive, name, path))
+                    try:
+                        content = archive.read(name)
+                    except Exception as error:  # damaged, encrypted, or compressed in a way that Python does not know
+                        reason = f"cannot be unpacked ({error}); make the archive again"
+                        raise ImageError(f"{path}: {name}: {reason}") from error
+                    yield f"{path}: {name}", io.BytesIO(content)
     except (OSError, zipfile.BadZipFile) as error:
         raise ImageError(f"{path}: is no folder and no zip file of pictures ({error}); check the path") from error
-
-
-def _member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    try:
-        return archive.read(name)
-    except Exception as error:  # damaged, encrypted, or compressed in a way that Python does not know
-        raise ImageError(f"{path}: {name}: cannot be unpacked ({error}); make the archive again") from error

@@ -67,10 +67,10 @@ class FeatureError(KinoflowError):
         super().__init__(f"scoring.frechet_distance.features = {features}: {reason}; {_WAYS}")
 
 
-def fetched_file(features: str, cache: Path, name: str) -> Path:
+def fetched_file(features: str, cache: Path, name: str, otherwise: str = "") -> Path:
     """Return where a file of the catalogue lies; an error with the command that fetches it if it is not there."""
     path = cache / name
     if not path.is_file():
-        fix = f"run `python -m pipeline fetch {name.partition('/')[0]} --cache {cache}`"
+        fix = f"run `python -m pipeline fetch {name.partition('/')[0]} --cache {cache}`{otherwise}"
         raise FeatureError(features, f"{path}: no such file; {fix}")
     return path

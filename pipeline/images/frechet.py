@@ -144,14 +144,12 @@ class ImageReference:
     classifier: str | None
 
     def save(self, path: Path) -> None:
-        """Write the file."""
         tensors = {"mean": self.statistics.mean, "scatter": self.statistics.scatter, "neighbours": self.neighbours}
         description = {"n": self.statistics.n} | {name: getattr(self, name) for name in _DESCRIPTION}
         write_tensors(path, KIND, tensors, description)
 
     @classmethod
     def load(cls, path: Path) -> ImageReference:
-        """Read the file."""
         tensors, description = read_tensors(path, KIND)
         statistics = Statistics(description["n"], tensors["mean"], tensors["scatter"])
         said = {name: description[name] for name in _DESCRIPTION} | {"classes": tuple(description["classes"])}

@@ -84,14 +84,12 @@ class ImageData:
                     yield view(part, self.crop, self.augmentation, number)[left_out:], classes[left_out:]
 
     def save(self, path: Path) -> None:
-        """Write the file."""
         tensors = dict(self.images) | {_LABELS + split: labels.to(torch.int32) for split, labels in self.labels.items()}
         description = {name: getattr(self, name) for name in _DESCRIPTION}
         write_tensors(path, "images", tensors, description)
 
     @classmethod
     def load(cls, path: Path) -> "ImageData":
-        """Read the file."""
         tensors, description = read_tensors(path, "images")
         images = {split: tensors[split] for split in SPLITS}
         labels = {split: tensors[_LABELS + split].long() for split in SPLITS}
@@ -122,11 +120,7 @@ def to_bytes(images: Tensor, levels: int) -> Tensor:
 
 
 def rows_of_splits(
-    counts: Mapping[str, int],
-    held_out: Mapping[str, int],
-    most: Mapping[str, int | None],
-    seed: int,
-    where: str,
+    counts: Mapping[str, int], held_out: Mapping[str, int], most: Mapping[str, int | None], seed: int, where: str
 ) -> dict[str, tuple[str, Tensor]]:
     """Return for each split its source in `counts`, and the numbers of its images there, in random order.
 

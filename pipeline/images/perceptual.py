@@ -82,10 +82,7 @@ class _Layer:
 
 _PLAIN, _POOLED, _COMPARED = _Layer(), _Layer(pool=2), _Layer(compared=True)
 LAYERS: dict[Literal["vgg16", "alexnet"], tuple[str, tuple[_Layer, ...]]] = {
-    "vgg16": (
-        "VGG16_0",
-        (_PLAIN, _COMPARED, _POOLED, _COMPARED, *(_POOLED, _PLAIN, _COMPARED) * 3),
-    ),
+    "vgg16": ("VGG16_0", (_PLAIN, _COMPARED, _POOLED, _COMPARED, *(_POOLED, _PLAIN, _COMPARED) * 3)),
     "alexnet": (
         "AlexNet_0",
         (

@@ -58,7 +58,6 @@ class SavedTokenizer:
         return cls(vqvae.eval().to(device), description)
 
     def save(self, path: Path) -> None:
-        """Write the file."""
         write_network(path, _KIND, self.vqvae, self.description.model_dump(mode="json"))
 
     @property

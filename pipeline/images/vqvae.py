@@ -106,7 +106,6 @@ class ResidualBlock(nn.Module):
         self.shortcut = nn.Conv2d(features, new_features, 1) if features != new_features else nn.Identity()
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features after the block."""
         hidden = self.conv_in(functional.silu(self.norm_in(features)))
         hidden = self.conv_out(self.dropout(functional.silu(self.norm_out(hidden))))
         return self.shortcut(features) + hidden
@@ -121,7 +120,6 @@ class PlaceAttention(nn.Module):
         self.attention = Attention(features, heads=1)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features [B, F, H, W] after the block."""
         places = self.norm(features).flatten(2).transpose(1, 2)  # [B, H W, F]
         return features + self.attention(places).transpose(1, 2).reshape(features.shape)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.images.feature_choice import FeatureError
+from pipeline.images.feature_choice import FeatureError, fetched_file
 
 if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
@@ -84,16 +84,12 @@ def _existing(options: Options, cache: Path) -> Path:
         if not path.is_file():
             raise FeatureError(f"{{name: inception, path: {options.path}}}", "no such file; give the path of one")
         return path
-    path = cache / FILE
-    if not path.is_file():
-        addresses = " or ".join(CATALOGUE[FILE].addresses)
-        raise FeatureError(
-            "inception",
-            f"{path}: no such file; run `python -m pipeline fetch inception --cache {cache}`; without a network, "
-            f"download {addresses} elsewhere and put it there, or as {FILE} into the directory data.mirror "
-            f"(or {MIRROR_VARIABLE})",
-        )
-    return path
+    addresses = " or ".join(CATALOGUE[FILE].addresses)
+    by_hand = (
+        f"; without a network, download {addresses} elsewhere and put it there, or as {FILE} into the directory "
+        f"data.mirror (or {MIRROR_VARIABLE})"
+    )
+    return fetched_file("inception", cache, FILE, by_hand)
 
 
 def _reason(error: Exception) -> str:

@@ -45,8 +45,8 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     extractor = ChosenFeatures.of(options.features).load(
         cache=subject.cache or Path(Fetching().cache), classifier=subject.files.get("classifier"), device=subject.device
     )
-    given = _pictures(subject), subject.samples.labels
-    return compared(*given, reference, extractor, options, subject.seed, subject.finished_tensors)
+    pictures, labels = _pictures(subject), subject.samples.labels
+    return compared(pictures, labels, reference, extractor, options, subject.seed, subject.finished_tensors)
 
 
 def compared(
@@ -172,9 +172,9 @@ def _distance(features: Tensor, reference: ImageReference) -> dict[str, float]:
 
     parts = [Statistics.of(part) for part in features.tensor_split(PARTS if len(features) >= 2 * PARTS else 1)]
     scores = {HEADLINE: frechet_distance(reduce(Statistics.merged, parts), reference.statistics)}
-    return (
-        scores if len(parts) == 1 else scores | {"frechet_distance_error": frechet_error(parts, reference.statistics)}
-    )
+    if len(parts) > 1:
+        scores["frechet_distance_error"] = frechet_error(parts, reference.statistics)
+    return scores
 
 
 def _class_accuracy(

@@ -65,7 +65,6 @@ class PixelAttention(nn.Module):
         zeroed(self.attention.combine)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features [B, W, H, V] after the block."""
         pixels = self.norm(features).flatten(2).transpose(1, 2)  # [B, H V, W]
         return features + self.attention(pixels).transpose(1, 2).reshape(features.shape)
 
@@ -81,7 +80,6 @@ class Stage(nn.Module):
         self.attention = nn.Identity() if heads is None else PixelAttention(width, heads)
 
     def forward(self, features: Tensor, condition: Tensor | None = None) -> Tensor:
-        """Return the features [B, W, H, V] after both."""
         return self.attention(self.residual(features, condition))
 
 
@@ -163,14 +161,14 @@ class ImageUnet(nn.Module):
         features, seen = pixels.permute(0, 3, 1, 2), list[Tensor]()
         for number, level in enumerate(self.down):
             features = functional.avg_pool2d(features, 2) if number else features
-            for stage in _stages(level):
+            for stage in level.children():
                 features = stage(features, condition)
                 seen.append(features)
-        for stage in _stages(self.middle):
+        for stage in self.middle:
             features = stage(features, condition)
         for number, level in enumerate(self.up):
             features = functional.interpolate(features, scale_factor=2, mode="nearest") if number else features
-            for stage in _stages(level):
+            for stage in level.children():
                 features = stage(torch.cat([features, seen.pop()], dim=1), condition)
         logits = self.head(functional.silu(self.norm(features)))  # [B, C K, H, V]
         return logits.permute(0, 2, 3, 1).reshape(*x.shape, -1)
@@ -184,10 +182,6 @@ class ImageUnet(nn.Module):
         return embedded if time is None else time + embedded
 
 
-def _stages(level: nn.Module) -> list[Stage]:
-    return [stage for stage in level.children() if isinstance(stage, Stage)]
-
-
 def _levels_with_attention(options: Options, grid: Grid) -> list[bool]:
     """Return for each level whether it has attention; raise if the grid cannot be halved that often."""
     rows, columns, _ = grid
@@ -199,9 +193,8 @@ def _levels_with_attention(options: Options, grid: Grid) -> list[bool]:
         )
     sides = [rows // 2**level for level in range(halvings + 1)]
     if unknown := set(options.attention) - set(sides):
-        raise KinoflowError(
-            f"attention: no level has the side {min(unknown)}; the sides are {', '.join(map(str, sides))}"
-        )
+        known = ", ".join(map(str, sides))
+        raise KinoflowError(f"attention: no level has the side {min(unknown)}; the sides are {known}")
     for side, width in zip(sides, options.widths, strict=True):
         if side in options.attention and width % options.head_channels:
             raise KinoflowError(

@@ -47,7 +47,6 @@ class GatedPerceptron(nn.Module):
         self.second = nn.Linear(hidden, width, bias=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features [B, S, W] after the perceptron."""
         gates, values = self.first(features).chunk(2, dim=-1)
         return self.second(functional.silu(gates) * values)
 
@@ -64,7 +63,6 @@ class LlamaBlock(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
-        """Return the features [B, S, W] after the block."""
         features = features + self.dropout(self.attention(self.attention_norm(features), sight, cache))
         return features + self.dropout(self.perceptron(self.perceptron_norm(features)))
 
