@@ -1,19 +1,25 @@
-"""A small convolutional classifier for images of any size, and its file.
+"""A small convolutional classifier for images of any size, its file, and its training.
 
+A row of the training loop is (split, number) of an image: no image is copied before it is used.
 Letters in shapes: B images of H rows, W columns and C channels, F features.
 """
 
 import json
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import torch
 from pydantic import ValidationError
 from safetensors.torch import load_model
 from torch import Tensor, nn
+from torch.nn import functional
 
-from pipeline.config import Strict
+from pipeline.config import Strict, Training
 from pipeline.errors import KinoflowError
 from pipeline.images.features.classifier import Options
+from pipeline.images.imagedata import ImageData, to_bytes, view
+from pipeline.scoring.intervals import rate
 from pipeline.store.arrays import read_description
 from pipeline.store.tensors import write_network
 
@@ -21,6 +27,8 @@ KIND = "classifier"
 _GROUPS = 8  # groups of channels that are normalised together
 _SMALLEST = 4  # pixels per side, roughly, after the last halving
 _WIDEST = 4  # most channels, as a multiple of those of the first layer
+_SPLITS = ("train", "validation")
+_BATCH = 250  # test images at once
 
 
 class Description(Strict):
@@ -50,12 +58,11 @@ class Classifier(nn.Module):
     def features(self, images: Tensor) -> Tensor:
         """Return the features [B, F] of images uint8[B, H, W, C]: the output of the last layer but one."""
         seen = self.layers(images.permute(0, 3, 1, 2).float() / 127.5 - 1)
-        return nn.functional.silu(self.combine(seen.mean(dim=(2, 3))))
+        return functional.silu(self.combine(seen.mean(dim=(2, 3))))
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits of the classes for images uint8[B, H, W, C]."""
-        logits: Tensor = self.head(self.features(images))
-        return logits
+        return self.head(self.features(images))
 
 
 def _pair(before: int, after: int) -> list[nn.Module]:
@@ -84,3 +91,45 @@ def load_classifier(path: Path, options: Options) -> tuple[Classifier, tuple[str
     except RuntimeError as error:
         raise KinoflowError(f"{path}: the weights do not fit their description; train it again; {error}") from error
     return network.eval(), description.classes
+
+
+@dataclass(frozen=True)
+class ClassifierObjective:
+    """The cross-entropy of the classes of images, [B]; training images are seen in random views."""
+
+    data: ImageData
+
+    def __call__(self, network: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:
+        split, numbers = _SPLITS[int(rows[0, 0])], rows[:, 1].cpu()
+        images, labels = self.data.images[split][numbers], self.data.labels[split][numbers]
+        views = torch.randint(self.data.views, (len(rows),), generator=generator) if split == "train" else 0 * numbers
+        seen = images.new_empty(len(rows), *self.data.grid)
+        for number in views.unique().tolist():
+            chosen = views == number
+            seen[chosen] = view(images[chosen], self.data.crop, self.data.augmentation, number)
+        seen = to_bytes(seen, self.data.levels)
+        return functional.cross_entropy(network(seen.to(rows.device)), labels.to(rows.device), reduction="none")
+
+
+def training_of(options: Options) -> Training:
+    """Return the training settings of the network."""
+    given = options.model_dump(exclude={"width", "features"})
+    return Training(**given, warmup=min(100, options.steps // 10), ema=0.99)
+
+
+@torch.no_grad()
+def accuracy(network: nn.Module, data: ImageData, device: torch.device) -> dict[str, float]:
+    """Return the share of test images that are classified correctly, in percent, with a 95 % interval."""
+    network.eval()
+    right, total = 0, 0
+    for images, labels in data.parts("test"):
+        for part, classes in zip(images.split(_BATCH), labels.split(_BATCH), strict=True):
+            told = network(to_bytes(part, data.levels).to(device)).argmax(dim=-1).cpu()
+            right, total = right + int((told == classes).sum()), total + len(part)
+    return rate("test_accuracy", right, total)
+
+
+def rows_of(data: ImageData, split: str) -> Tensor:
+    """Return the rows of a split: (split, number) of each image."""
+    numbers = torch.arange(len(data.images[split]))
+    return torch.stack([torch.full_like(numbers, _SPLITS.index(split)), numbers], dim=1)

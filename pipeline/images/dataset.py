@@ -5,8 +5,29 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pipeline.config import NameAlone, Strict
-from pipeline.images.source import ImageChoice, ImageSource
+from pipeline.config import NameAlone, NestedChoice, Strict
+from pipeline.config.contracts import ImageSetPlugin
+from pipeline.config.plugins import IMAGE_SETS, Chosen
+from pipeline.images.imagedata import ImageData
+
+
+class ImageChoice(NestedChoice):
+    """A set of images: a file in `pipeline/images/sources`."""
+
+    SOURCE = "pipeline.config.plugins.IMAGE_SETS"
+
+
+class ImageSource(Chosen[ImageSetPlugin]):
+    """A set of images with its options."""
+
+    @property
+    def levels(self) -> int:
+        """How many values a pixel can have."""
+        return self.plugin.levels(self.options)
+
+    def read(self, seed: int, cache: Path) -> ImageData:
+        """Read the images."""
+        return self.plugin.read(self.options, seed, cache)
 
 
 class ImageOptions(Strict):
@@ -16,8 +37,8 @@ class ImageOptions(Strict):
 
 
 def image_source(options: ImageOptions) -> ImageSource:
-    """Return the set of images that the tokens are made from."""
-    return ImageSource.of(options.images)
+    """Return the set of images that the tokens are made from; a wrong name or option is a ValueError."""
+    return ImageSource(**vars(IMAGE_SETS.chosen(options.images)))
 
 
 def files(options: ImageOptions) -> list[str]:

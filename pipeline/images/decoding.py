@@ -3,23 +3,16 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA
-from pipeline.images.grids import grid_of
 from pipeline.images.imagedata import ImageData, central, to_bytes
-from pipeline.images.rows import first_rows
 from pipeline.images.tokenizer import SavedTokenizer
 from pipeline.store.progress import Progress
 from pipeline.tokens.token_data import TokenData
 
-ROWS, COLUMNS = 8, 8  # of a grid
-MOST_COLUMNS = 10  # if each shows one class
-SIDE = 64  # least pixels per side of a picture in a grid
 _AT_ONCE = 256  # pictures that are decoded together
 
 
@@ -37,9 +30,7 @@ class Decoder:
         if data.grid is None:
             raise KinoflowError(f"data {data.origin.get('name')!r}: these are no images")
         if (data.embeddings is None) != (tokenizer is None):
-            fix = (
-                "leave --tokenizer out" if data.embeddings is None else "give the tokenizer's weights with --tokenizer"
-            )
+            fix = "give the tokenizer's weights with --tokenizer" if tokenizer is None else "leave --tokenizer out"
             raise KinoflowError(f"data {data.origin.get('name')!r}: {fix}")
         levels = int((data.vocabulary.kind_of.values != NEVER_DATA).sum())
         return cls(data.grid, levels, SavedTokenizer.load(tokenizer, device) if tokenizer else None)
@@ -64,11 +55,3 @@ def held_out_images(images: Path | None, count: int) -> Tensor:
         raise KinoflowError("the reference `images` shows prepared images; give them with --images")
     prepared = ImageData.load(images)
     return to_bytes(central(prepared.images["test"][:count], prepared.crop), prepared.levels)
-
-
-def shown_grid(images: Tensor, labels: Tensor | None, classes: int) -> NDArray[np.uint8]:
-    """Return a grid of the first pictures; with `labels`, each column shows one of the first few classes."""
-    columns = COLUMNS if labels is None else min(classes, MOST_COLUMNS)
-    rows = first_rows(len(images), labels, columns, ROWS)
-    scale = max(1, SIDE // images.shape[1])
-    return grid_of(images[rows.flatten()], rows.shape[1], scale, gap=scale)

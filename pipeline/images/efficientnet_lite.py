@@ -3,15 +3,8 @@
 The names are those of the published weights. Letters in shapes: B images of H rows and W columns.
 """
 
-import pickle
-from pathlib import Path
-from typing import Any
-
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
-
-from pipeline.errors import KinoflowError
 
 SIDE = 224  # pixels per side of the images that it was trained on
 FEATURES = 1280
@@ -41,7 +34,6 @@ class SameConvolution(nn.Conv2d):
         super().__init__(before, after, size, stride, groups=groups, bias=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features after the convolution."""
         height, width = (_pads(side, self.kernel_size[0], self.stride[0]) for side in features.shape[-2:])
         return super().forward(functional.pad(features, (*width, *height)))
 
@@ -68,7 +60,6 @@ class Block(nn.Module):
         self._bn2 = nn.BatchNorm2d(after, eps=_EPSILON)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features after the block."""
         wide = functional.relu6(self._bn0(self._expand_conv(features))) if self.widens else features
         wide = functional.relu6(self._bn1(self._depthwise_conv(wide)))
         narrow: Tensor = self._bn2(self._project_conv(wide))
@@ -96,20 +87,3 @@ class EfficientNetLite0(nn.Module):
         """Return the features of normalised images [B, 3, H, W] after pooling, [B, 1280]."""
         features = self._blocks(functional.relu6(self._bn0(self._conv_stem(images))))
         return functional.relu6(self._bn1(self._conv_head(features))).mean(dim=(2, 3))
-
-    def logits(self, features: Tensor) -> Tensor:
-        """Return the logits of ImageNet's classes for pooled features [B, 1280], [B, 1000]."""
-        logits: Tensor = self._fc(features)
-        return logits
-
-
-def read_efficientnet_lite0(path: Path) -> EfficientNetLite0:
-    """Return the network with weights from a file, in evaluation mode."""
-    network = EfficientNetLite0()
-    try:
-        weights: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-        network.load_state_dict(weights)
-    except (RuntimeError, KeyError, EOFError, TypeError, ValueError, pickle.UnpicklingError) as error:
-        reason = f"no weights of EfficientNet-Lite0 ({str(error).splitlines()[0]})"
-        raise KinoflowError(f"{path}: {reason}; remove it and fetch it again") from error
-    return network.eval()

@@ -5,7 +5,6 @@ the first is used. Letters in shapes: N images, D = h w codes per image, K codes
 """
 
 import tempfile
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,9 +32,14 @@ def encoded(tokenizer: SavedTokenizer, data: ImageData, origin: dict[str, Any], 
     first = first_of_equals(codebook)
     distinct = first == torch.arange(count)
     with tempfile.TemporaryFile(dir=folder) as file:
-        train, used = _encode_to(file, _shown(data), tokenizer, distinct)
+        train, used = _encode_to(file, data, tokenizer, distinct)
     live = used > 0
-    check_live(int(live.sum()), count)
+    if (found := int(live.sum())) < 2:
+        raise KinoflowError(
+            f"the codebook has collapsed to {found} of {count} codes, so that all images are alike: lower "
+            "tokenizer.training.learning_rate, raise tokenizer.loss.commitment or tokenizer.training.batch, and train "
+            "the tokenizer again"
+        )
     validation, test = (
         torch.cat([tokenizer.encode(part, live).flatten(1) for part, _ in data.parts(split)])
         for split in ("validation", "test")
@@ -75,44 +79,27 @@ def _distances(codes: Tensor, part: slice) -> Tensor:
     return distances.scatter(-1, own[:, None], torch.inf)
 
 
-def check_live(live: int, codes: int) -> None:
-    """Raise if the codebook has collapsed."""
-    if live < 2:
-        raise KinoflowError(
-            f"the codebook has collapsed to {live} of {codes} codes, so that all images are alike: lower "
-            "tokenizer.training.learning_rate, raise tokenizer.loss.commitment or tokenizer.training.batch, and train "
-            "the tokenizer again"
-        )
-
-
 def perplexity(counts: Tensor) -> float:
     """Return the perplexity of counts [K]: this many equally frequent codes would be as hard to guess."""
     shares = counts.double() / counts.sum()
     return float(torch.exp(-torch.xlogy(shares, shares).sum()))
 
 
-def _shown(data: ImageData) -> Iterator[Tensor]:
-    """Yield all views of the training images, and show progress."""
-    total, done = data.views * len(data.images["train"]), 0
-    with Progress("encoding", total, unit="image") as progress:
-        for part, _ in data.training_parts():
-            yield part
-            done += len(part)
-            progress.advance(done)
+def _encode_to(file: IO[bytes], data: ImageData, tokenizer: SavedTokenizer, live: Tensor) -> tuple[Tensor, Tensor]:
+    """Write the codes of all views of the training images to a file.
 
-
-def _encode_to(
-    file: IO[bytes], parts: Iterable[Tensor], tokenizer: SavedTokenizer, live: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Write the codes of images to a file; return them, mapped, [N, D], and how often each code occurs, [K]."""
+    Return them, mapped, [N, D], and how often each code occurs, [K].
+    """
     dtype = torch.uint16 if len(live) < 2**16 else torch.int32
-    used, size, length = torch.zeros(len(live), dtype=torch.int64), 0, 1
-    for part in parts:
-        codes = tokenizer.encode(part, live).flatten(1)
-        used += torch.bincount(codes.flatten(), minlength=len(live))
-        size, length = size + file.write(codes.to(dtype).numpy().tobytes()), codes.shape[1]
+    used, size, done = torch.zeros(len(live), dtype=torch.int64), 0, 0
+    with Progress("encoding", data.views * len(data.images["train"]), unit="image") as progress:
+        for part, _ in data.training_parts():
+            codes = tokenizer.encode(part, live).flatten(1)
+            used += torch.bincount(codes.flatten(), minlength=len(live))
+            size, done = size + file.write(codes.to(dtype).numpy().tobytes()), done + len(part)
+            progress.advance(done)
     file.flush()
-    return torch.frombuffer(map_file(file.fileno(), size), dtype=dtype).view(-1, length), used
+    return torch.frombuffer(map_file(file.fileno(), size), dtype=dtype).view(done, -1), used
 
 
 def _record(used: Tensor, first: Tensor) -> dict[str, Any]:

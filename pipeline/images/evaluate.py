@@ -1,6 +1,10 @@
 """Compare any images with the training images of an experiment."""
 
+import io
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import torch
 from torch import Tensor
@@ -8,9 +12,10 @@ from torch import Tensor
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
-from pipeline.images.grids import read_pictures
 from pipeline.images.imagedata import ImageData
 from pipeline.images.metrics.frechet_distance import checked_reference, compared
+from pipeline.images.picture import SUFFIXES, ImageError, array_of, files_below, is_picture, read_picture
+from pipeline.images.reading import Stack
 from pipeline.networks.devices import check_gpus
 from pipeline.store.atomic import write_json
 from pipeline.store.provenance import write_provenance
@@ -52,3 +57,45 @@ def like(pictures: Tensor, grid: tuple[int, int, int], path: Path) -> Tensor:
         sizes = f"pictures of {pictures.shape[1]} x {pictures.shape[2]}, the experiment's are {rows} x {columns}"
         raise KinoflowError(f"{path}: {sizes}; resize them, or choose another --experiment")
     return pictures if channels == 3 else pictures.float().mean(-1, keepdim=True).round().to(torch.uint8)
+
+
+def read_pictures(path: Path, folder: Path | None = None) -> Tensor:
+    """Return the pictures below a folder or in a zip file, sorted by name, uint8[N, H, W, 3]; all must have one size.
+
+    They are mapped from an unnamed file in `folder`, so they need not fit into memory.
+    """
+    size: tuple[int, int] | None = None
+    first = ""
+    with Stack(folder) as stack:
+        for name, source in _pictures(path):
+            try:
+                picture, _ = read_picture(source)
+            except ImageError as error:
+                raise ImageError(f"{name}: {error}; mend or remove it") from error
+            size, first = size or picture.size, first or name
+            if picture.size != size:
+                sizes = f"{picture.width} x {picture.height} pixels, but {first} has {size[0]} x {size[1]}"
+                raise ImageError(f"{name}: {sizes}; give pictures of one size")
+            stack.add(array_of(picture))
+        if size is None:
+            raise ImageError(f"{path}: holds no picture ({', '.join(SUFFIXES)}); give another folder or zip file")
+        return stack.images()
+
+
+def _pictures(path: Path) -> Iterator[tuple[str, Path | IO[bytes]]]:
+    """Yield the name of each picture, for messages, and its path or content."""
+    if path.is_dir():
+        yield from ((str(file), file) for file in files_below(path) if is_picture(file.name))
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in sorted(archive.namelist()):
+                if is_picture(name.rpartition("/")[2]):
+                    try:
+                        content = archive.read(name)
+                    except Exception as error:  # damaged, encrypted, or compressed in a way that Python does not know
+                        reason = f"cannot be unpacked ({error}); make the archive again"
+                        raise ImageError(f"{path}: {name}: {reason}") from error
+                    yield f"{path}: {name}", io.BytesIO(content)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ImageError(f"{path}: is no folder and no zip file of pictures ({error}); check the path") from error

@@ -3,17 +3,21 @@
 Letters in shapes: N images of H rows, W columns and C channels, F features.
 """
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.errors import KinoflowError
 
 Embed = Callable[[Tensor], Tensor]  # images uint8[N, H, W, C] -> features [N, F]
 Head = Callable[[Tensor], Tensor]  # features [N, F] -> logits of the classes
+N = TypeVar("N", bound=nn.Module)
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,6 @@ class FeatureExtractor:
         """Return the most likely class for features [N, F], int64[N]; None without a head."""
         return None if self.head is None else self.head(features.to(self.device)).argmax(dim=-1).cpu()
 
-    def classify(self, images: Tensor) -> Tensor | None:
-        """Return the most likely class of images uint8[N, H, W, C], int64[N]; None without a head."""
-        return None if self.head is None else self.classes_of(self.features(images))
-
 
 def in_colour(images: Tensor) -> Tensor:
     """Return images [N, H, W, C] with channels first, [N, 3, H, W]; grey images get three equal channels."""
@@ -58,3 +58,16 @@ def resized(images: Tensor, side: int) -> Tensor:
     if images.shape[-2:] == (side, side):
         return images
     return functional.interpolate(images, size=(side, side), mode="bilinear", antialias=True, align_corners=False)
+
+
+def loaded(network: N, path: Path, name: str, entry: str | None = None) -> N:
+    """Return a network with its published weights from a file, or from an entry of it, in evaluation mode."""
+    try:
+        weights: Any = torch.load(path, weights_only=True, map_location="cpu")
+        if entry is not None:  # trained on several devices
+            weights = {key.removeprefix("module."): value for key, value in weights[entry].items()}
+        network.load_state_dict(weights)
+    except (RuntimeError, KeyError, EOFError, TypeError, ValueError, pickle.UnpicklingError) as error:
+        reason = f"no weights of {name} ({str(error).splitlines()[0]})"
+        raise KinoflowError(f"{path}: {reason}; remove it and fetch it again") from error
+    return network.eval()

@@ -16,6 +16,11 @@ if TYPE_CHECKING:  # for types only: functions import what they need when called
     from pipeline.images.extractor import FeatureExtractor
 
 METRIC = "frechet_distance"
+_WAYS = """or set scoring.frechet_distance.features to one of
+  {name: inception, path: /path/to/file.pt}   the usual network, as a TorchScript file on this machine
+  {name: cifar_resnet}                        a classifier of CIFAR-10 (3 MB)
+  {name: efficientnet_lite0}                  a classifier of ImageNet that comes from a package registry (19 MB)
+  {name: classifier}                          a small one that is trained on the experiment's own images"""
 
 
 class FeatureChoice(NestedChoice):
@@ -44,8 +49,7 @@ class ChosenFeatures(Chosen[FeaturesPlugin]):
 
     def load(self, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
         """Return the loaded network; if it is not available, the error lists the alternatives."""
-        extractor: FeatureExtractor = self.plugin.load(self.options, cache=cache, classifier=classifier, device=device)
-        return extractor
+        return self.plugin.load(self.options, cache=cache, classifier=classifier, device=device)
 
 
 def comparison_options(config: Config, experiment: str) -> Any:
@@ -54,3 +58,19 @@ def comparison_options(config: Config, experiment: str) -> Any:
     if METRIC not in scoring:
         raise KinoflowError(f"experiments.{experiment}.scoring: has no {METRIC}, so no images are compared; add it")
     return METRICS.options(METRIC, scoring[METRIC])
+
+
+class FeatureError(KinoflowError):
+    """Features that are not available: which ones, why, and what to choose instead."""
+
+    def __init__(self, features: str, reason: str) -> None:
+        super().__init__(f"scoring.frechet_distance.features = {features}: {reason}; {_WAYS}")
+
+
+def fetched_file(features: str, cache: Path, name: str, otherwise: str = "") -> Path:
+    """Return where a file of the catalogue lies; an error with the command that fetches it if it is not there."""
+    path = cache / name
+    if not path.is_file():
+        fix = f"run `python -m pipeline fetch {name.partition('/')[0]} --cache {cache}`{otherwise}"
+        raise FeatureError(features, f"{path}: no such file; {fix}")
+    return path

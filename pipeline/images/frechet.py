@@ -1,6 +1,7 @@
 """The Fréchet distance between two sets of features, as if both were Gaussian (M. Heusel et al., 2017).
 
-Letters in shapes: N images, F features. Everything is computed in float64.
+It takes the statistics of both. Those of the images that samples are compared with are kept in a file, with some of the
+features themselves. Letters in shapes: N images, F features. Everything is computed in float64.
 """
 
 from __future__ import annotations
@@ -11,13 +12,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import accumulate
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from pipeline.errors import KinoflowError
+from pipeline.images.extractor import FeatureExtractor
+from pipeline.images.imagedata import ImageData, to_bytes
+from pipeline.store.progress import Progress
+from pipeline.store.tensor_journal import TensorJournal
+from pipeline.store.tensors import read_tensors, write_tensors
 
 _AT_ONCE = 4096  # rows of features that are added at once
+KIND = "image reference"
+KEPT_EVERY = 2**15  # images: they take a GPU half a minute or more; saving 100 MB for 2048 features takes 0.4 s
+_STATE = "statistics"
+_DESCRIPTION = ("features", "images", "classes", "classifier")  # where the features come from
 
 
 @dataclass(frozen=True)
@@ -115,3 +126,78 @@ def frechet_error(parts: Sequence[Statistics], reference: Statistics) -> float:
     ]
     mean = sum(left) / len(left)
     return math.sqrt((len(left) - 1) / len(left) * sum((value - mean) ** 2 for value in left))
+
+
+@dataclass(frozen=True)
+class ImageReference:
+    """Statistics of all features, a random choice of features [M, F], and where they come from.
+
+    `features` is the label of the network, `images` the name of the set, `classes` the names of its classes. If the
+    workflow trained the network, `classifier` is the checksum of its weights.
+    """
+
+    statistics: Statistics
+    neighbours: Tensor
+    features: str
+    images: str
+    classes: tuple[str, ...]
+    classifier: str | None
+
+    def save(self, path: Path) -> None:
+        tensors = {"mean": self.statistics.mean, "scatter": self.statistics.scatter, "neighbours": self.neighbours}
+        description = {"n": self.statistics.n} | {name: getattr(self, name) for name in _DESCRIPTION}
+        write_tensors(path, KIND, tensors, description)
+
+    @classmethod
+    def load(cls, path: Path) -> ImageReference:
+        tensors, description = read_tensors(path, KIND)
+        statistics = Statistics(description["n"], tensors["mean"], tensors["scatter"])
+        said = {name: description[name] for name in _DESCRIPTION} | {"classes": tuple(description["classes"])}
+        return cls(statistics, tensors["neighbours"], **said)
+
+
+def described(
+    data: ImageData,
+    extractor: FeatureExtractor,
+    compared: int,
+    batch: int,
+    seed: int,
+    finished: TensorJournal | None = None,
+) -> tuple[Statistics, Tensor]:
+    """Return the statistics of all views of the training images, and features of `compared` of them, [M, F].
+
+    Features in the journal `finished` are not computed again.
+    """
+    total = data.views * len(data.images["train"])
+    generator = torch.Generator().manual_seed(seed)
+    chosen = torch.zeros(total, dtype=torch.bool)
+    chosen[torch.randperm(total, generator=generator)[:compared]] = True
+    found = finished.kept(_STATE) if finished else None
+    before = Statistics(int(found["n"]), found["mean"], found["scatter"]) if found else None
+    kept = [found["neighbours"]] if found else []
+    first = last = before.n if before else 0
+
+    def batches() -> Iterator[Tensor]:
+        done = first
+        with Progress("features of the reference", total, done, unit="image") as progress:
+            for images, _ in data.training_parts(passed=done):
+                for part in images.split(batch):
+                    features = extractor.features(to_bytes(part, data.levels))
+                    kept.append(features[chosen[done : done + len(part)]])
+                    done += len(part)
+                    progress.advance(done)
+                    yield features
+
+    for statistics in accumulated(batches(), before):
+        if finished and statistics.n - last >= KEPT_EVERY:
+            state = {"n": torch.tensor(statistics.n), "mean": statistics.mean, "scatter": statistics.scatter}
+            kept[:] = [torch.cat(kept)]
+            finished.keep(_STATE, state | {"neighbours": kept[0]})
+            last = statistics.n
+    return statistics, torch.cat(kept)
+
+
+def name_of(data: ImageData) -> str:
+    """Return what the tables call the reference set."""
+    images = f"{len(data.images['train']):,} images"
+    return f"{data.origin['name']} train, " + (images if data.views == 1 else f"{data.views} views of {images}")

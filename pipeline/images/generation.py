@@ -7,8 +7,8 @@ import torch
 from pipeline.config import Config, Sampling
 from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.images.decoding import Decoder, shown_grid
-from pipeline.images.grids import write_png, write_png_archive
+from pipeline.images.decoding import Decoder
+from pipeline.images.grids import shown_grid, write_png, write_png_archive
 from pipeline.networks.devices import check_gpus
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around, labels_of
@@ -44,15 +44,13 @@ def generate_images(
         raise KinoflowError(f"--steps: run {run!r} is autoregressive, with one evaluation per token; leave it out")
     given = {"count": count, "steps": steps, "guidance": guidance}
     given = {key: value for key, value in given.items() if value is not None}
-    valid, problems = problems_of(Sampling, chosen.sampling.model_dump(mode="json") | given, ("sampling",))
-    if valid is None:
+    sampling, problems = problems_of(Sampling, chosen.sampling.model_dump(mode="json") | given, ("sampling",))
+    if sampling is None:
         raise KinoflowError("; ".join(map(str, problems)))
-    sampling = valid
     model = load_network(weights, data, chosen.weights or run)
     device = torch.device("cuda" if gpus else "cpu")
     model.network.to(device)
-    told = model.is_told_classes
-    if not told and (label is not None or sampling.guidance != 1):
+    if not model.is_told_classes and (label is not None or sampling.guidance != 1):
         raise KinoflowError(f"--label, --guidance: the network of {run!r} is not told classes; leave them out")
     labels = labels_of(model, data, range(count))
     if label is not None:

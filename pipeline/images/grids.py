@@ -1,11 +1,8 @@
-"""Write images as grids, PNG files and zip archives, and read any pictures for evaluation."""
+"""Show images in a grid, and write them as PNG files and zip archives."""
 
 import io
-import os
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import torch
@@ -13,10 +10,12 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from pipeline.images.picture import SUFFIXES, ImageError, array_of, is_picture, read_picture
-from pipeline.images.stack import Stack
+from pipeline.images.picture import ImageError
 from pipeline.store.atomic import replacing
 
+ROWS, COLUMNS = 8, 8  # of a grid
+MOST_COLUMNS = 10  # if each shows one class
+SIDE = 64  # least pixels per side of a picture in a grid
 _WHITE = 255
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date of an archive; fixed, so that equal images give equal bytes
 
@@ -40,6 +39,29 @@ def grid_of(images: Tensor, columns: int, scale: int = 1, gap: int = 1) -> NDArr
     return grid
 
 
+def first_rows(count: int, labels: Tensor | None, columns: int, rows: int) -> Tensor:
+    """Return the numbers of the pictures in a grid, [rows, columns]: the first ones, or of class c in column c.
+
+    There are fewer rows if there are too few pictures, or too few of a class, but always at least one.
+    """
+    if labels is None:
+        rows = max(1, min(rows, count // columns))
+        return torch.arange(min(count, rows * columns)).view(rows, -1)
+    found = [(labels == column).nonzero().squeeze(-1)[:rows] for column in range(columns)]
+    least = min(map(len, found))
+    if not least:  # a class has no picture, so columns cannot stand for classes
+        return first_rows(count, None, columns, rows)
+    return torch.stack([numbers[:least] for numbers in found], dim=1)
+
+
+def shown_grid(images: Tensor, labels: Tensor | None, classes: int) -> NDArray[np.uint8]:
+    """Return a grid of the first pictures; with `labels`, each column shows one of the first few classes."""
+    columns = COLUMNS if labels is None else min(classes, MOST_COLUMNS)
+    rows = first_rows(len(images), labels, columns, ROWS)
+    scale = max(1, SIDE // images.shape[1])
+    return grid_of(images[rows.flatten()], rows.shape[1], scale, gap=scale)
+
+
 def write_png(path: Path, array: NDArray[np.uint8]) -> None:
     """Write a picture uint8[H, W, C], grey or RGB."""
     with replacing(path) as temporary:
@@ -55,52 +77,6 @@ def write_png_archive(path: Path, images: Tensor) -> None:
             member = zipfile.ZipInfo(f"{number:0{digits}}.png", _DATE)
             member.create_system, member.external_attr = 3, 0o644 << 16  # as on Unix, on any system
             archive.writestr(member, _png(image.cpu().numpy()))
-
-
-def read_pictures(path: Path, folder: Path | None = None) -> Tensor:
-    """Return the pictures below a folder or in a zip file, sorted by name, uint8[N, H, W, 3]; all must have one size.
-
-    They are mapped from an unnamed file in `folder`, so they need not fit into memory.
-    """
-    size: tuple[int, int] | None = None
-    first = ""
-    with Stack(folder) as stack:
-        for name, source in _pictures(path):
-            try:
-                picture, _ = read_picture(source)
-            except ImageError as error:
-                raise ImageError(f"{name}: {error}; mend or remove it") from error
-            size, first = size or picture.size, first or name
-            if picture.size != size:
-                sizes = f"{picture.width} x {picture.height} pixels, but {first} has {size[0]} x {size[1]}"
-                raise ImageError(f"{name}: {sizes}; give pictures of one size")
-            stack.add(array_of(picture))
-        if size is None:
-            raise ImageError(f"{path}: holds no picture ({', '.join(SUFFIXES)}); give another folder or zip file")
-        return stack.images()
-
-
-def _pictures(path: Path) -> Iterator[tuple[str, Path | IO[bytes]]]:
-    """Yield the name of each picture, for messages, and its path or content."""
-    if path.is_dir():
-        for place, inner, names in os.walk(path):
-            inner[:] = sorted(name for name in inner if not name.startswith("."))
-            yield from ((str(Path(place, name)), Path(place, name)) for name in sorted(names) if is_picture(name))
-        return
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for name in sorted(archive.namelist()):
-                if is_picture(name.rpartition("/")[2]):
-                    yield f"{path}: {name}", io.BytesIO(_member(archive, name, path))
-    except (OSError, zipfile.BadZipFile) as error:
-        raise ImageError(f"{path}: is no folder and no zip file of pictures ({error}); check the path") from error
-
-
-def _member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    try:
-        return archive.read(name)
-    except Exception as error:  # damaged, encrypted, or compressed in a way that Python does not know
-        raise ImageError(f"{path}: {name}: cannot be unpacked ({error}); make the archive again") from error
 
 
 def _png(array: NDArray[np.uint8]) -> bytes:

@@ -3,21 +3,25 @@
 The file is memory-mapped: a split may be larger than memory, as long as nobody reads all of it at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor
 
 from pipeline.errors import KinoflowError
+from pipeline.images.picture import ImageError
+from pipeline.store.seeds import derive_seed
 from pipeline.store.tensors import read_tensors, write_tensors
 from pipeline.tokens.token_data import SPLITS
 
+T = TypeVar("T")
 Augmentation = Literal["none", "flip", "ten_crop"]
 VIEWS: dict[Augmentation, int] = {"none": 1, "flip": 2, "ten_crop": 10}
 _LABELS = "labels/"
+_DESCRIPTION = ("classes", "levels", "crop", "augmentation", "origin", "record")  # what the file says of the images
 _AT_ONCE = 2**26  # bytes of images that are processed together
 
 
@@ -80,32 +84,17 @@ class ImageData:
                     yield view(part, self.crop, self.augmentation, number)[left_out:], classes[left_out:]
 
     def save(self, path: Path) -> None:
-        """Write the file."""
         tensors = dict(self.images) | {_LABELS + split: labels.to(torch.int32) for split, labels in self.labels.items()}
-        description = {
-            "classes": self.classes,
-            "levels": self.levels,
-            "crop": self.crop,
-            "augmentation": self.augmentation,
-            "origin": self.origin,
-            "record": self.record,
-        }
+        description = {name: getattr(self, name) for name in _DESCRIPTION}
         write_tensors(path, "images", tensors, description)
 
     @classmethod
     def load(cls, path: Path) -> "ImageData":
-        """Read the file."""
         tensors, description = read_tensors(path, "images")
-        return cls(
-            {split: tensors[split] for split in SPLITS},
-            {split: tensors[_LABELS + split].long() for split in SPLITS},
-            tuple(description["classes"]),
-            description["levels"],
-            description["crop"],
-            description["augmentation"],
-            description["origin"],
-            description["record"],
-        )
+        images = {split: tensors[split] for split in SPLITS}
+        labels = {split: tensors[_LABELS + split].long() for split in SPLITS}
+        described = {name: description[name] for name in _DESCRIPTION}
+        return cls(images, labels, **described | {"classes": tuple(description["classes"])})
 
 
 def view(images: Tensor, crop: int, augmentation: Augmentation, number: int) -> Tensor:
@@ -128,3 +117,57 @@ def central(images: Tensor, crop: int) -> Tensor:
 def to_bytes(images: Tensor, levels: int) -> Tensor:
     """Return images with values 0, ..., levels - 1 as bytes 0, ..., 255, to show and compare them."""
     return images if levels == 256 else (images.float() * (255 / (levels - 1))).round().to(torch.uint8)
+
+
+def rows_of_splits(
+    counts: Mapping[str, int], held_out: Mapping[str, int], most: Mapping[str, int | None], seed: int, where: str
+) -> dict[str, tuple[str, Tensor]]:
+    """Return for each split its source in `counts`, and the numbers of its images there, in random order.
+
+    `held_out` says how many images of `train` go to each split that is not in `counts`. `most` limits the size of each
+    split. Because of the random order, the first images are a sample of all.
+    """
+    held = sum(held_out.values())
+    if held >= counts["train"]:
+        parts = " and ".join(f"{number:,} for {split}" for split, number in held_out.items())
+        raise ImageError(f"{where}: of {counts['train']:,} images to train on, {parts} leave none; hold out fewer")
+    orders = {
+        source: torch.randperm(count, generator=torch.Generator().manual_seed(derive_seed(seed, "images", source)))
+        for source, count in counts.items()
+    }
+    found: dict[str, tuple[str, Tensor]] = {}
+    start = 0
+    for split, number in held_out.items():
+        found[split] = ("train", orders["train"][start : start + number])
+        start += number
+    found["train"] = ("train", orders["train"][start:])
+    found |= {source: (source, order) for source, order in orders.items() if source != "train"}
+    return {split: (found[split][0], found[split][1][: most.get(split)]) for split in SPLITS}
+
+
+def split_images(
+    name: str,
+    options: Any,
+    sets: Mapping[str, tuple[Tensor, Tensor]],
+    seed: int,
+    where: str,
+    classes: tuple[str, ...],
+    levels: int = 256,
+    augmentation: Augmentation = "none",
+) -> ImageData:
+    """Return the set of images `name` from images [N, S, S, C] and classes [N] in memory, as its options say.
+
+    The options give the size of each split. A split that `sets` lacks is held out of the training images.
+    """
+    sizes = {split: getattr(options, split) for split in SPLITS}
+    held_out = {split: size for split, size in sizes.items() if split not in sets}
+    rows = rows_of_splits({split: len(labels) for split, (_, labels) in sets.items()}, held_out, sizes, seed, where)
+    images = {split: sets[source][0][numbers] for split, (source, numbers) in rows.items()}
+    labels = {split: sets[source][1][numbers].long() for split, (source, numbers) in rows.items()}
+    origin = {"name": name} | options.model_dump(mode="json")
+    return ImageData(images, labels, classes, levels, images["train"].shape[1], augmentation, origin)
+
+
+def constant(value: T) -> Callable[[Any], T]:
+    """Return a function of the options of a set of images that always gives the same value, such as the side."""
+    return lambda options: value

@@ -7,6 +7,8 @@ judgements.
 Letters in shapes: B images of C channels and side S, F features.
 """
 
+import io
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,11 +20,54 @@ from torch.nn import functional
 
 from pipeline.errors import KinoflowError
 from pipeline.flow.device import Table
-from pipeline.images.restricted_unpickler import read_arrays
 
+_BUILDERS = {"_reconstruct", "_frombuffer", "scalar"}
+_MODULES = {f"numpy.{core}.{part}" for core in ("core", "_core") for part in ("multiarray", "numeric")}  # by version
 SMALLEST_SIDE = 64  # smaller images are enlarged: AlexNet would shrink them to nothing, VGG16 nearly so
 _TINY = 1e-20
 _SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)  # the colours of ImageNet, for values in [-1, 1]
+
+
+class PickleError(KinoflowError):
+    """A file that is not a pickle, or holds more than arrays."""
+
+
+class ArrayUnpickler(pickle.Unpickler):
+    """Reads arrays of numbers and containers of them; anything else in a pickle raises and is not run."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what builds an array; a pickle can call nothing else."""
+        if (module, name) == ("numpy", "ndarray"):
+            return np.ndarray
+        if (module, name) == ("numpy", "dtype"):
+            return _number_type
+        if module in _MODULES and name in _BUILDERS:
+            return super().find_class(module.replace("numpy.core", "numpy._core"), name)
+        raise PickleError(f"asks for {module}.{name}, which is no array")
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Raise: arrays refer to nothing outside the file."""
+        raise PickleError(f"refers to {pid!r} outside of the file")
+
+
+def read_arrays(path: Path) -> Any:
+    """Return the containers of arrays in a pickle; nothing else in it is read or run."""
+    try:
+        return ArrayUnpickler(io.BytesIO(path.read_bytes())).load()
+    except PickleError as error:
+        raise PickleError(f"{path}: {error}; the file is not to be trusted: remove it and fetch it again") from None
+    except OSError as error:
+        raise PickleError(f"{path}: cannot be read ({error}); fetch it again") from error
+    except Exception as error:  # a damaged pickle may raise anything
+        raise PickleError(f"{path}: no pickle of arrays ({error!r}); remove it and fetch it again") from error
+
+
+def _number_type(code: Any, *rest: Any) -> "np.dtype[Any]":
+    """Return the type of an array's numbers; other types, above all objects, are refused."""
+    found = np.dtype(code, *rest)
+    if found.kind not in "biufc":
+        raise PickleError(f"has an array of {code!r}, which are no numbers")
+    return found
 
 
 @dataclass(frozen=True)
@@ -37,10 +82,7 @@ class _Layer:
 
 _PLAIN, _POOLED, _COMPARED = _Layer(), _Layer(pool=2), _Layer(compared=True)
 LAYERS: dict[Literal["vgg16", "alexnet"], tuple[str, tuple[_Layer, ...]]] = {
-    "vgg16": (
-        "VGG16_0",
-        (_PLAIN, _COMPARED, _POOLED, _COMPARED, *(_POOLED, _PLAIN, _COMPARED) * 3),
-    ),
+    "vgg16": ("VGG16_0", (_PLAIN, _COMPARED, _POOLED, _COMPARED, *(_POOLED, _PLAIN, _COMPARED) * 3)),
     "alexnet": (
         "AlexNet_0",
         (

@@ -1,5 +1,7 @@
 """Read one picture: decode it, turn it upright, convert it to 8-bit grey or RGB, and crop it to a square."""
 
+import os
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,13 @@ class ImageError(KinoflowError):
 def is_picture(name: str) -> bool:
     """Return whether a file is a picture, by its name; hidden files are not."""
     return name.lower().endswith(SUFFIXES) and not name.startswith(".")
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield all files below a folder, sorted by name, without hidden ones."""
+    for place, inner, names in os.walk(folder):
+        inner[:] = sorted(name for name in inner if not name.startswith("."))
+        yield from (Path(place, name) for name in sorted(names) if not name.startswith("."))
 
 
 def read_picture(source: Path | IO[bytes], channels: int = 3) -> tuple[Image.Image, str | None]:

@@ -19,13 +19,11 @@ class Pictures:
     labels: Tensor | None = None
 
     def save(self, path: Path) -> None:
-        """Write the file."""
         tensors = {"pictures": self.images} | ({} if self.labels is None else {"labels": self.labels.to(torch.int32)})
         write_tensors(path, "pictures", tensors, {"conditions": list(self.conditions.items())})
 
     @classmethod
     def load(cls, path: Path) -> "Pictures":
-        """Read the file."""
         tensors, description = read_tensors(path, "pictures")
         labels = tensors["labels"].long() if "labels" in tensors else None
         return cls(tensors["pictures"], dict(description["conditions"]), labels)

@@ -1,5 +1,6 @@
-"""Read many pictures with several threads; a limited number of them may be unusable."""
+"""Read many pictures with several threads into one file, as they may not fit into memory; some may be unusable."""
 
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +13,57 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.images.picture import Framing, ImageError
-from pipeline.images.stack import Stack
+from pipeline.store.mapped_files import map_file
 from pipeline.store.progress import Progress
 
 LISTED = 1000  # most rejected files named in a record
 _SHOWN = 3  # most rejected files named in an error
 _TOGETHER = 512  # files given to the threads at once
+
+
+class Stack:
+    """Images of one shape, added one by one to an unnamed file; nothing is left behind."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder or Path(tempfile.gettempdir())
+        self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed by `__exit__`)
+        self._shape: tuple[int, ...] = (0, 0, 0)
+        self._count = 0
+
+    def __enter__(self) -> "Stack":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def add(self, image: NDArray[np.uint8]) -> None:
+        """Add an image uint8[H, W, C]."""
+        assert not self._count or image.shape == self._shape
+        try:
+            self._file.write(np.ascontiguousarray(image).data)
+        except OSError as error:
+            raise self._full(error) from error
+        self._shape, self._count = image.shape, self._count + 1
+
+    def images(self) -> Tensor:
+        """Return all images uint8[N, H, W, C], mapped; they outlive the stack."""
+        if not self._count:
+            return torch.empty(0, *self._shape, dtype=torch.uint8)
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise self._full(error) from error
+        size = self._count * int(np.prod(self._shape))
+        flat = torch.frombuffer(map_file(self._file.fileno(), size), dtype=torch.uint8)
+        return flat.view(self._count, *self._shape)
+
+    def _full(self, error: OSError) -> ImageError:
+        return ImageError(
+            f"{self._folder}: cannot hold more than {self._count:,} images ({error}); make space, or give data.cache a "
+            "folder that has it"
+        )
 
 
 class PictureReader:
@@ -39,14 +85,14 @@ class PictureReader:
         ):
             for start in range(0, len(files), _TOGETHER):
                 part = files[start : start + _TOGETHER]
-                for (name, label), (image, note) in zip(part, pool.map(self._outcome, part), strict=True):
-                    if image is None:
-                        self._reject(name, note or "")
+                for (name, label), found in zip(part, pool.map(self._outcome, part), strict=True):
+                    if isinstance(found, ImageError):
+                        self._reject(name, str(found))
                         continue
+                    image, mode = found
                     stack.add(image)
                     labels.append(label)
-                    if note:
-                        self._converted[note] += 1
+                    self._converted.update([mode] if mode else [])
                 progress.advance(start + len(part))
             return stack.images(), torch.tensor(labels, dtype=torch.int64)
 
@@ -58,12 +104,12 @@ class PictureReader:
             "rejected": self._rejected[:LISTED],
         }
 
-    def _outcome(self, file: tuple[str, int]) -> tuple[NDArray[np.uint8] | None, str | None]:
-        """Return an image and its mode if it was converted, or None and the reason for rejection."""
+    def _outcome(self, file: tuple[str, int]) -> tuple[NDArray[np.uint8], str | None] | ImageError:
+        """Return an image and its mode if it was converted, or why it is rejected."""
         try:
             return self._framing.read(self._root / file[0])
         except ImageError as error:
-            return None, str(error)
+            return error
 
     def _reject(self, name: str, reason: str) -> None:
         self._rejected.append({"file": name, "reason": reason})

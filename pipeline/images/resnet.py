@@ -3,19 +3,12 @@
 Letters in shapes: B images of H rows and W columns.
 """
 
-import pickle
-from pathlib import Path
-from typing import Any
-
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.errors import KinoflowError
 from pipeline.images.sources.cifar10 import CLASSES
 
 CHANNELS = (16, 32, 64)
-_PREFIX = "module."  # of names of weights that were trained on several devices
 
 
 class Block(nn.Module):
@@ -59,15 +52,3 @@ class CifarResNet(nn.Module):
 
 def _blocks(before: int, after: int, stride: int, count: int) -> nn.Sequential:
     return nn.Sequential(Block(before, after, stride), *(Block(after, after, 1) for _ in range(count - 1)))
-
-
-def read_resnet(path: Path, depth: int) -> CifarResNet:
-    """Return the network with weights from a file, in evaluation mode."""
-    network = CifarResNet(depth)
-    try:
-        saved: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-        network.load_state_dict({name.removeprefix(_PREFIX): value for name, value in saved["state_dict"].items()})
-    except (RuntimeError, KeyError, EOFError, TypeError, ValueError, pickle.UnpicklingError) as error:
-        reason = f"no weights of a ResNet-{depth} ({str(error).splitlines()[0]})"
-        raise KinoflowError(f"{path}: {reason}; remove it and fetch it again") from error
-    return network.eval()

@@ -12,18 +12,11 @@ from pipeline.store.paper import rows_of_paper
 
 DISTANCE = "frechet_distance"
 SWEPT = ("NFE", "guidance")
-SAID = (
-    "network",
-    "velocity",
-    "NFE",
-    "guidance",
-    "step",
-    "temperature",
-    "top_k",
-    "top_p",
-)  # conditions of a point; a line has all but the swept one
+# The conditions of a point; a line has all but the swept one.
+SAID = ("network", "velocity", "NFE", "guidance", "step", "temperature", "top_k", "top_p")
 PAPERS = {"tab:latent_imagenet": {"NFE": "tab:cond_path_nfe", "guidance": "tab:merged_cfg"}}
 Row = dict[str, Any]
+Line = tuple[tuple[str, Any], ...]  # the conditions that all points of a line share
 
 
 def make_sweep_table(paper: str | None, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path) -> None:
@@ -37,9 +30,8 @@ def make_sweep_table(paper: str | None, *, scores: Sequence[Path], table: Path, 
         theirs = papers_lines(rows_of_paper(label), swept) if label and lines else {}
         for origin, found in ((OURS, lines), (PAPER, theirs)):
             for line, values in found.items():
-                rows += [
-                    dict(line) | {"swept": swept, swept: x, "origin": origin, DISTANCE: y} for x, y in values.items()
-                ]
+                said = dict(line) | {"swept": swept, "origin": origin}
+                rows += [said | {swept: x, DISTANCE: y} for x, y in values.items()]
         for name, values in named(lines).items():
             compared.setdefault(name, {}).update({f"{swept} {x:g}": y for x, y in values.items()})
         if lines:
@@ -66,9 +58,9 @@ def points_of(scores: Sequence[Mapping[str, Any]]) -> list[Row]:
     return points
 
 
-def lines_of(points: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], ...], dict[float, float]]:
+def lines_of(points: Sequence[Row], swept: str) -> dict[Line, dict[float, float]]:
     """Return the distances by swept value, for points that are equal otherwise, if there are several."""
-    lines: dict[tuple[tuple[str, Any], ...], dict[float, float]] = {}
+    lines: dict[Line, dict[float, float]] = {}
     for point in points:
         if swept in point:
             line = tuple((key, point[key]) for key in SAID if key != swept and key in point)
@@ -76,7 +68,7 @@ def lines_of(points: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], .
     return {line: dict(sorted(values.items())) for line, values in lines.items() if len(values) > 1}
 
 
-def named(lines: Mapping[tuple[tuple[str, Any], ...], dict[float, float]]) -> dict[str, dict[float, float]]:
+def named(lines: Mapping[Line, dict[float, float]]) -> dict[str, dict[float, float]]:
     """Return lines by network, velocity and whatever else tells them apart."""
     described = [dict(line) for line in lines]
     telling = [key for key in SAID if key in SAID[:2] or len({said.get(key) for said in described}) > 1]
@@ -84,7 +76,7 @@ def named(lines: Mapping[tuple[tuple[str, Any], ...], dict[float, float]]) -> di
     return dict(zip(names, lines.values(), strict=True))
 
 
-def papers_lines(rows: Sequence[Row], swept: str) -> dict[tuple[tuple[str, Any], ...], dict[float, float]]:
+def papers_lines(rows: Sequence[Row], swept: str) -> dict[Line, dict[float, float]]:
     """Return the lines of one of the paper's tables."""
     return lines_of([{"network": row["run"]} | row for row in rows], swept)
 
@@ -94,8 +86,9 @@ def pivot(ours: Mapping[Any, dict[float, float]], theirs: Mapping[Any, dict[floa
     columns = sorted({x for values in [*ours.values(), *theirs.values()] for x in values})
 
     def rows(lines: Mapping[Any, dict[float, float]], origin: str) -> list[Row]:
-        cells = [{f"{x:g}": y for x, y in values.items()} for values in lines.values()]
-        return [dict(line) | {"origin": origin} | row for line, row in zip(lines, cells, strict=True)]
+        return [
+            dict(line) | {"origin": origin} | {f"{x:g}": y for x, y in values.items()} for line, values in lines.items()
+        ]
 
     said = ["network", *([] if not theirs else ["origin"]), *(key for key in SAID if key != "network")]
     mine = rows(ours, OURS)

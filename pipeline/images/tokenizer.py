@@ -16,8 +16,7 @@ from torch.nn import functional
 
 from pipeline.config import Strict, TokenizerNetwork
 from pipeline.errors import KinoflowError
-from pipeline.images.unit_values import from_unit, to_unit
-from pipeline.images.vqvae import VQVAE
+from pipeline.images.vqvae import VQVAE, from_unit, to_unit
 from pipeline.store.arrays import read_description
 from pipeline.store.tensors import write_network
 
@@ -59,7 +58,6 @@ class SavedTokenizer:
         return cls(vqvae.eval().to(device), description)
 
     def save(self, path: Path) -> None:
-        """Write the file."""
         write_network(path, _KIND, self.vqvae, self.description.model_dump(mode="json"))
 
     @property
@@ -81,13 +79,14 @@ class SavedTokenizer:
     @torch.no_grad()
     def encode(self, images: Tensor, live: Tensor | None = None) -> Tensor:
         """Return the codes int64[N, h, w] of images uint8[N, S, S, C], with `live` codes only, bool[K]."""
-        self._check(images)
+        expected = self.description.side, self.description.side, self.description.channels
+        if (got := tuple(images.shape[1:])) != expected:
+            shapes = [" x ".join(map(str, shape)) for shape in (got, expected)]
+            raise KinoflowError(
+                f"images of {shapes[0]}: the tokenizer was trained for {shapes[1]}; crop them, or train another"
+            )
         chosen = None if live is None else live.to(self._device)
-
-        def encode(part: Tensor) -> Tensor:
-            return self.vqvae.encode(to_unit(part, self.levels), chosen)
-
-        return self._in_parts(images, encode)
+        return self._in_parts(images, lambda part: self.vqvae.encode(to_unit(part, self.levels), chosen))
 
     @torch.no_grad()
     def decode(self, codes: Tensor) -> Tensor:
@@ -105,15 +104,6 @@ class SavedTokenizer:
         """Change rows, some at a time, and return them on the CPU."""
         at_once = max(1, _AT_ONCE // self.description.side**2)
         return torch.cat([change(part.to(self._device)).cpu() for part in rows.split(at_once)])
-
-    def _check(self, images: Tensor) -> None:
-        side, channels = self.description.side, self.description.channels
-        if tuple(images.shape[1:]) != (side, side, channels):
-            expected = f"{side} x {side} x {channels}"
-            got = " x ".join(map(str, images.shape[1:]))
-            raise KinoflowError(
-                f"images of {got}: the tokenizer was trained for {expected}; crop them, or train another"
-            )
 
 
 def reconstruct(tokenizer: SavedTokenizer, images: Tensor, live: Tensor | None = None) -> Tensor:

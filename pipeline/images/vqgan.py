@@ -1,23 +1,54 @@
-"""The losses of a VQVAE: differences of pixels, LPIPS, and a discriminator.
+"""Training of a VQVAE: its losses, which are differences of pixels, LPIPS and a discriminator, and what it starts from.
 
 The losses of the VQVAE and of the discriminator are minimised together, in one step; neither has gradients for the
 other's parameters. Letters in shapes: B images of C channels and side S.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from pipeline.config import TokenizerLoss
-from pipeline.images.discriminator import Discriminator
-from pipeline.images.imagedata import Augmentation, central
+from pipeline.config import Config, Tokenizer, TokenizerLoss
+from pipeline.config.plugins import DATASETS
+from pipeline.errors import KinoflowError
+from pipeline.images.imagedata import Augmentation, ImageData, central
 from pipeline.images.perceptual import Lpips
-from pipeline.images.quantiser import processes
-from pipeline.images.unit_values import to_unit
-from pipeline.images.vqvae import VQVAE
+from pipeline.images.tokenizer import Description
+from pipeline.images.vqvae import VQVAE, check_side, group_norm, processes, to_unit
+
+_MOST = 8  # most features, as a multiple of those of the first layer
+_SLOPE = 0.2
+
+
+class Discriminator(nn.Sequential):
+    """Convolutions that halve the sides, then two that do not: [B, C, S, S] -> verdicts [B, 1, P, P], > 0 for images.
+
+    Features are normalised within each image, not over the batch: a verdict depends on one image alone.
+    """
+
+    def __init__(self, channels: int, width: int, layers: int) -> None:
+        widths = [width * min(2**layer, _MOST) for layer in range(layers + 1)]
+        parts: list[nn.Module] = [nn.Conv2d(channels, width, 4, 2, 1), nn.LeakyReLU(_SLOPE)]
+        for layer, (before, after) in enumerate(pairwise(widths), 1):
+            stride = 2 if layer < layers else 1
+            parts += [nn.Conv2d(before, after, 4, stride, 1, bias=False), group_norm(after), nn.LeakyReLU(_SLOPE)]
+        super().__init__(*parts, nn.Conv2d(widths[-1], 1, 4, 1, 1))
+
+
+def new_discriminator(loss: TokenizerLoss, channels: int, side: int) -> Discriminator | None:
+    """Return the discriminator that a loss asks for; None if there is no adversarial loss."""
+    if not loss.adversarial:
+        return None
+    smallest = 3 * 2**loss.discriminator_layers  # the two convolutions that do not halve each take one place off
+    if side < smallest:
+        layers = f"tokenizer.loss.discriminator_layers = {loss.discriminator_layers}"
+        raise KinoflowError(f"{layers} needs images of {smallest} pixels, these have {side}; give fewer layers")
+    return Discriminator(channels, loss.discriminator_channels, loss.discriminator_layers)
 
 
 class VQGAN(nn.Module):
@@ -65,15 +96,13 @@ class VQGAN(nn.Module):
         """Return how sure the discriminator is that images are rebuilt, [B], without gradients for its parameters."""
         assert self.discriminator is not None
         frozen = {name: parameter.detach() for name, parameter in self.discriminator.named_parameters()}
-        verdicts: Tensor = functional_call(self.discriminator, frozen, (rebuilt,))
-        return -verdicts.float().flatten(1).mean(1)
+        return -functional_call(self.discriminator, frozen, (rebuilt,)).float().flatten(1).mean(1)
 
     def error_of_the_discriminator(self, images: Tensor, rebuilt: Tensor) -> Tensor:
         """Return the hinge loss of the discriminator, [B], with gradients for its parameters only."""
         assert self.discriminator is not None
         of_images, of_rebuilt = self.discriminator(images).float(), self.discriminator(rebuilt.detach()).float()
-        errors: Tensor = (functional.relu(1 - of_images) + functional.relu(1 + of_rebuilt)) / 2
-        return errors.flatten(1).mean(1)
+        return ((functional.relu(1 - of_images) + functional.relu(1 + of_rebuilt)) / 2).flatten(1).mean(1)
 
 
 @dataclass(frozen=True)
@@ -85,12 +114,8 @@ class TokenizerObjective:
     augmentation: Augmentation
 
     def __call__(self, network: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:
-        if network.training:
-            seen = random_view(rows, self.crop, self.augmentation, generator)
-        else:
-            seen = central(rows, self.crop)
-        losses: Tensor = network(to_unit(seen, self.levels))
-        return losses
+        augmentation = self.augmentation if network.training else "none"
+        return network(to_unit(random_view(rows, self.crop, augmentation, generator), self.levels))
 
 
 def random_view(images: Tensor, crop: int, augmentation: Augmentation, generator: torch.Generator) -> Tensor:
@@ -106,3 +131,42 @@ def random_view(images: Tensor, crop: int, augmentation: Augmentation, generator
         images = central(images, crop)
     mirrored = torch.rand(batch, generator=generator).to(device) < 0.5
     return torch.where(mirrored[:, None, None, None], images.flip(2), images)
+
+
+def tokenizer_of(config: Config, experiment: str) -> Tokenizer:
+    """Return the settings of an experiment's tokenizer; raise if it has none."""
+    if (chosen := config.experiments[experiment].tokenizer) is None:
+        raise KinoflowError(f"experiments.{experiment}.tokenizer: there is none; add the block")
+    return chosen
+
+
+def describe(config: Config, experiment: str, data: ImageData) -> Description:
+    """Return the description of an experiment's tokenizer."""
+    choice, network = config.experiments[experiment].data, tokenizer_of(config, experiment).network
+    options = DATASETS.options(choice.name, choice.options)
+    if not hasattr(options, "codes"):
+        raise KinoflowError(f"experiments.{experiment}.data: {choice.name!r} has no codes; remove the key `tokenizer`")
+    check_side(data.crop, network)
+    return Description(
+        experiment=experiment,
+        network=network,
+        codes=options.codes,
+        levels=data.levels,
+        side=data.crop,
+        channels=data.grid[-1],
+        seed=config.seed,
+    )
+
+
+def new_vqgan(chosen: Tokenizer, description: Description, needed: list[Path]) -> VQGAN:
+    """Return an untrained tokenizer and what it is trained with; `needed` are the files of LPIPS, if any."""
+    loss, network = chosen.loss, description.network
+    images_at_once = chosen.training.batch // chosen.training.parts * processes()
+    places = (description.side // network.down) ** 2 * images_at_once
+    return VQGAN(
+        VQVAE(network, description.codes, description.channels, loss.commitment, places),
+        loss,
+        chosen.training.batch,
+        Lpips.load(needed[0], loss.perceptual_network) if needed else None,
+        new_discriminator(loss, description.channels, description.side),
+    )

@@ -41,8 +41,8 @@ def image_reference(
     import torch
 
     from pipeline.images.feature_choice import ChosenFeatures, comparison_options
+    from pipeline.images.frechet import KIND, ImageReference, described, name_of
     from pipeline.images.imagedata import ImageData
-    from pipeline.images.reference import KIND, ImageReference, described, name_of
     from pipeline.networks.devices import check_gpus
     from pipeline.store.provenance import known_hash, settings_hash, write_provenance
     from pipeline.store.seeds import derive_seed

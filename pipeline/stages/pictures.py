@@ -27,8 +27,8 @@ def pictures(
         grid: grid to write (.png)
         images: images from `prepare-images`, for the reference `images` only
     """
-    from pipeline.images.decoding import Decoder, held_out_images, shown_grid
-    from pipeline.images.grids import write_png
+    from pipeline.images.decoding import Decoder, held_out_images
+    from pipeline.images.grids import shown_grid, write_png
     from pipeline.images.pictures import Pictures
     from pipeline.networks.devices import check_gpus
     from pipeline.sampling.samples import SampleSet

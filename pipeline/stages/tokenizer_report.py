@@ -44,8 +44,8 @@ def tokenizer_report(
     import torch
 
     from pipeline.images.feature_choice import ChosenFeatures, comparison_options
+    from pipeline.images.frechet import ImageReference
     from pipeline.images.imagedata import ImageData
-    from pipeline.images.reference import ImageReference
     from pipeline.images.tokenizer import SavedTokenizer
     from pipeline.images.tokenizer_table import row_of, write_tokenizer_table
     from pipeline.networks.devices import check_gpus

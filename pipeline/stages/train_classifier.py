@@ -36,8 +36,15 @@ def train_classifier(
     """
     import torch
 
-    from pipeline.images.classifier import Classifier, Description, save_classifier
-    from pipeline.images.classifier_training import ClassifierObjective, accuracy, rows_of, training_of
+    from pipeline.images.classifier import (
+        Classifier,
+        ClassifierObjective,
+        Description,
+        accuracy,
+        rows_of,
+        save_classifier,
+        training_of,
+    )
     from pipeline.images.feature_choice import ChosenFeatures, comparison_options
     from pipeline.images.imagedata import ImageData
     from pipeline.store.atomic import write_json

@@ -50,8 +50,7 @@ def train_tokenizer(
 
     from pipeline.images.imagedata import ImageData
     from pipeline.images.tokenizer import SavedTokenizer
-    from pipeline.images.tokenizer_training import describe, new_vqgan
-    from pipeline.images.vqgan import VQGAN, TokenizerObjective
+    from pipeline.images.vqgan import VQGAN, TokenizerObjective, describe, new_vqgan
     from pipeline.store.atomic import write_json
     from pipeline.store.provenance import settings_hash, write_provenance
     from pipeline.store.seeds import derive_seed

@@ -7,10 +7,9 @@ import torch
 from lightning_fabric import Fabric
 
 from pipeline.config import Config, Tokenizer, Training
-from pipeline.images.discriminator import new_discriminator
 from pipeline.images.imagedata import Augmentation, ImageData
 from pipeline.images.tokenizer import Description, SavedTokenizer
-from pipeline.images.vqgan import VQGAN, TokenizerObjective
+from pipeline.images.vqgan import VQGAN, TokenizerObjective, new_discriminator
 from pipeline.images.vqvae import VQVAE
 from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.loop import Fitted, fit

@@ -10,12 +10,11 @@ import torch
 
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
-from pipeline.images.classifier import Classifier, Description, load_classifier, save_classifier
-from pipeline.images.classifier_training import ClassifierObjective
+from pipeline.images.classifier import Classifier, ClassifierObjective, Description, load_classifier, save_classifier
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.images.features.classifier import Options
+from pipeline.images.frechet import ImageReference
 from pipeline.images.imagedata import Augmentation, ImageData
-from pipeline.images.reference import ImageReference
 from pipeline.stages.image_reference import image_reference as image_reference_stage
 from pipeline.stages.job import Job
 from pipeline.stages.train_classifier import train_classifier as train_classifier_stage
@@ -89,7 +88,7 @@ def test_its_features_and_classes_are_those_of_the_network_that_was_saved(traine
     features = extractor.features(images)
     assert features.shape == (40, extractor.width) == (40, 4)
     assert extractor.classes == ("left", "right")
-    assert torch.equal(extractor.classify(images), data.labels["test"])  # type: ignore[arg-type]
+    assert torch.equal(extractor.classes_of(extractor.features(images)), data.labels["test"])  # type: ignore[arg-type]
     assert torch.equal(extractor.classes_of(features), data.labels["test"])  # type: ignore[arg-type]
 
 

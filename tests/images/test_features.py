@@ -19,6 +19,7 @@ from pipeline.images.resnet import CLASSES, Block, CifarResNet
 CPU = torch.device("cpu")
 WAYS = ("{name: inception, path:", "{name: cifar_resnet}", "{name: efficientnet_lite0}", "{name: classifier}")
 RESNET20, RESNET56 = (cifar_resnet.files(cifar_resnet.Options(depth=depth))[0] for depth in (20, 56))
+LITE = efficientnet_lite0.FILES[0]
 
 
 def load(name: str, *, cache: Path = Path("none"), **options: Any) -> FeatureExtractor:
@@ -57,7 +58,7 @@ def test_inception_is_given_bytes_with_the_channels_first(script: Path) -> None:
     assert features.dtype == torch.float32
     assert torch.allclose(features[:, :3], images.float().mean(dim=(1, 2)))
     assert features[:, 3:].tolist() == [[8, 8]] * 3  # it resizes by itself
-    assert extractor.classify(images) is None
+    assert extractor.classes_of(extractor.features(images)) is None
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -117,7 +118,7 @@ class Payload:
         return Path.touch, (Path("unpickled"),)
 
 
-@pytest.mark.parametrize("name, file", [("cifar_resnet", RESNET56), ("efficientnet_lite0", efficientnet_lite0.FILE)])
+@pytest.mark.parametrize("name, file", [("cifar_resnet", RESNET56), ("efficientnet_lite0", LITE)])
 @pytest.mark.parametrize("content", [b"damaged", pickle.dumps(Payload(), protocol=2)], ids=["damaged", "malicious"])
 def test_damaged_or_malicious_weights_are_an_error_and_run_nothing(
     name: str, file: str, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -170,7 +171,7 @@ def test_the_residual_network_sees_normalised_colours_and_tells_a_class(resnets:
         told = network.linear(features).argmax(dim=1)
     assert torch.allclose(extractor.features(images), features, atol=1e-5)
     assert (extractor.width, extractor.classes) == (64, CLASSES)
-    assert torch.equal(extractor.classify(images), told)  # type: ignore[arg-type]
+    assert torch.equal(extractor.classes_of(extractor.features(images)), told)  # type: ignore[arg-type]
 
 
 def test_features_do_not_depend_on_the_other_images_of_a_batch(resnets: Path) -> None:
@@ -209,7 +210,7 @@ def test_efficientnet_lite0_has_the_published_number_of_weights_and_sees_224_pix
     network = EfficientNetLite0().eval()
     assert sum(parameter.numel() for parameter in network.parameters()) == 4_652_008
     assert {norm.eps for norm in network.modules() if isinstance(norm, nn.BatchNorm2d)} == {1e-3}
-    file = tmp_path / efficientnet_lite0.FILE
+    file = tmp_path / LITE
     file.parent.mkdir()
     torch.save(network.state_dict(), file)
     extractor, images = load("efficientnet_lite0", cache=tmp_path), pictures(1, 224, 3)

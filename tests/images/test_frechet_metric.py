@@ -16,11 +16,10 @@ from pipeline.images.classifier import Classifier, Description, save_classifier
 from pipeline.images.extractor import FeatureExtractor
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
 from pipeline.images.features import classifier
-from pipeline.images.frechet import Statistics, frechet_distance
+from pipeline.images.frechet import ImageReference, Statistics, frechet_distance
 from pipeline.images.metrics import frechet_distance as metric
 from pipeline.images.metrics.frechet_distance import Options, classifier_of, conditions, files, inputs, modules, score
 from pipeline.images.pictures import Pictures
-from pipeline.images.reference import ImageReference
 from pipeline.sampling.samples import SampleSet
 from pipeline.scoring.subject import Subject
 from pipeline.store.provenance import file_hash
@@ -140,7 +139,7 @@ def test_class_accuracy_counts_samples_that_a_class_was_asked_of(
     weights: Path, reference: Path, extractor: FeatureExtractor
 ) -> None:
     images = pictures(60, 1)
-    labels = extractor.classify(images)
+    labels = extractor.classes_of(extractor.features(images))
     assert labels is not None
     assert 20 < int(labels.sum()) < 40
     labels[:6] = 1 - labels[:6]

@@ -12,11 +12,10 @@ from torch import Tensor
 
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.feature_choice import ChosenFeatures, FeatureChoice
-from pipeline.images.frechet import Statistics
+from pipeline.images.frechet import ImageReference, Statistics
 from pipeline.images.metrics import frechet_distance as metric
 from pipeline.images.metrics.frechet_distance import Options, score
 from pipeline.images.pictures import Pictures
-from pipeline.images.reference import ImageReference
 from pipeline.sampling.samples import SampleSet
 from pipeline.scoring.subject import Subject
 from pipeline.stages.job import Job

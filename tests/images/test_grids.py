@@ -10,7 +10,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from pipeline.images.grids import grid_of, read_pictures, write_png, write_png_archive
+from pipeline.images.evaluate import read_pictures
+from pipeline.images.grids import grid_of, write_png, write_png_archive
 from pipeline.images.picture import ImageError
 
 

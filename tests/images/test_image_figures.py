@@ -15,17 +15,17 @@ from torch import Tensor
 
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
-from pipeline.images import conditional_path, tokenizer_report, tokenizer_table
+from pipeline.images import conditional_path, tokenizer_table
 from pipeline.images.conditional_path import MASKED, TIMES, examples, painted
 from pipeline.images.decoding import Decoder
+from pipeline.images.evaluate import read_pictures
 from pipeline.images.extractor import FeatureExtractor
 from pipeline.images.feature_choice import ChosenFeatures
 from pipeline.images.figures.images import Options, draw
-from pipeline.images.frechet import Statistics
-from pipeline.images.grids import grid_of, read_pictures
+from pipeline.images.frechet import ImageReference, Statistics
+from pipeline.images.grids import grid_of
 from pipeline.images.imagedata import to_bytes
 from pipeline.images.pictures import Pictures
-from pipeline.images.reference import ImageReference
 from pipeline.images.tokenizer import SavedTokenizer
 from pipeline.report.exhibit import Exhibit
 from pipeline.sampling.samples import SampleSet
@@ -205,8 +205,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(ChosenFeatures, "load", lambda *_, **__: extractor)
 
     def make(change: Any) -> tuple[list[dict[str, str]], str]:
-        for module in (tokenizer_table, tokenizer_report):
-            monkeypatch.setattr(module, "reconstruct", lambda saved, images, live: change(images))
+        monkeypatch.setattr(tokenizer_table, "reconstruct", lambda saved, images, live: change(images))
         files = {name: tmp_path / name for name in ("images", "tokens", "tokenizer")}
         output = {name: tmp_path / f"tokenizer.{name}" for name in ("csv", "markdown", "numbers")}
         job = Job(image_config(tmp_path), "latents")

@@ -10,7 +10,7 @@ from torch import Tensor
 from pipeline.errors import KinoflowError
 from pipeline.images.encoding import encoded, first_of_equals, perplexity
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
-from pipeline.images.tokenizer_report import live_codes, psnr, tokenizer_report
+from pipeline.images.tokenizer_table import live_codes, psnr, tokenizer_report
 from pipeline.stages.encode import encode as encode_stage
 from pipeline.stages.job import Job
 from pipeline.tokens.token_data import TokenData

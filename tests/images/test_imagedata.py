@@ -11,7 +11,7 @@ from torch import Tensor
 from pipeline.errors import KinoflowError
 from pipeline.images.imagedata import VIEWS, ImageData, central, to_bytes, view
 from pipeline.images.picture import ImageError
-from pipeline.images.stack import Stack
+from pipeline.images.reading import Stack
 from pipeline.store.tensors import read_tensors, write_tensors
 from pipeline.tokens.token_data import SPLITS
 

@@ -13,8 +13,7 @@ from torch import nn
 
 from pipeline.config import TokenizerLoss
 from pipeline.errors import KinoflowError
-from pipeline.images.perceptual import Lpips
-from pipeline.images.restricted_unpickler import PickleError, read_arrays
+from pipeline.images.perceptual import Lpips, PickleError, read_arrays
 
 NETWORKS: dict[str, tuple[str, list[int], list[int]]] = {
     "vgg16": ("VGG16_0", [3] * 13, [2, 3, 4, 5, 6]),

@@ -9,15 +9,15 @@ from small_images import CLASSES, LEVELS, SIDE, image_config, image_data, token_
 from torch.nn import functional
 
 from pipeline.errors import KinoflowError
-from pipeline.images import decoding
-from pipeline.images.decoding import Decoder, shown_grid
+from pipeline.images import decoding, grids
+from pipeline.images.decoding import Decoder
 from pipeline.images.encoding import encoded
-from pipeline.images.grids import read_pictures
+from pipeline.images.evaluate import read_pictures
+from pipeline.images.grids import first_rows, shown_grid
 from pipeline.images.imagedata import ImageData, to_bytes
 from pipeline.images.pictures import Pictures
-from pipeline.images.rows import first_rows
 from pipeline.images.tokenizer import SavedTokenizer, reconstruct
-from pipeline.images.tokenizer_report import live_codes
+from pipeline.images.tokenizer_table import live_codes
 from pipeline.sampling.samples import SampleSet
 from pipeline.stages.job import Job
 from pipeline.stages.pictures import pictures as pictures_stage
@@ -88,7 +88,7 @@ def test_a_grid_shows_each_picture_in_the_column_of_its_class() -> None:
     labels = torch.tensor([2, 0, 1, 1, 0, 2])
     images = (labels * 100).to(torch.uint8)[:, None, None, None].expand(-1, SIDE, SIDE, 1)
     grid = shown_grid(images, labels, CLASSES)
-    side = decoding.SIDE  # pictures are enlarged to this
+    side = grids.SIDE  # pictures are enlarged to this
     gap = side // SIDE
     assert grid.shape == (2 * side + gap, 3 * side + 2 * gap, 3)
     for column in range(3):

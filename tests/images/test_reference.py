@@ -10,9 +10,9 @@ from stopping_network import Network, same
 from torch import Tensor
 
 from pipeline.config import Config
-from pipeline.images import frechet, reference
+from pipeline.images import frechet
+from pipeline.images.frechet import ImageReference
 from pipeline.images.imagedata import ImageData
-from pipeline.images.reference import ImageReference
 from pipeline.stages.image_reference import image_reference as image_reference_stage
 from pipeline.stages.job import Job
 from pipeline.store.tensor_journal import KIND
@@ -43,7 +43,7 @@ def config(seed: int = 0, **metric: Any) -> Config:
 def describe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Tensor]]:
     """Return a function that describes the images by so many batches, and returns these; None: by all."""
     monkeypatch.setattr(frechet, "_AT_ONCE", 20)  # three batches, at the end of a view a few images more
-    monkeypatch.setattr(reference, "KEPT_EVERY", 50)
+    monkeypatch.setattr(frechet, "KEPT_EVERY", 50)
     spots().save(tmp_path / "images")
 
     def describe(batches: int | None = None, chosen: Config | None = None, journal: bool = True) -> list[Tensor]:

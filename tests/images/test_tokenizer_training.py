@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from pipeline.config.loading import merge
 from pipeline.errors import KinoflowError
 from pipeline.images.tokenizer import SavedTokenizer
-from pipeline.images.tokenizer_training import describe
-from pipeline.images.vqgan import TokenizerObjective
+from pipeline.images.vqgan import TokenizerObjective, describe
 from pipeline.stages.job import Job
 from pipeline.stages.train_tokenizer import train_tokenizer as train_tokenizer_stage
 from pipeline.store.provenance import sidecar_of

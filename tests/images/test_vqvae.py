@@ -7,11 +7,8 @@ from small_tokenizer import NETWORK, settings
 
 from pipeline.config import TokenizerLoss, TokenizerNetwork
 from pipeline.errors import KinoflowError
-from pipeline.images.discriminator import new_discriminator
-from pipeline.images.quantiser import Quantiser
-from pipeline.images.unit_values import from_unit, to_unit
-from pipeline.images.vqgan import random_view
-from pipeline.images.vqvae import VQVAE, check_side
+from pipeline.images.vqgan import new_discriminator, random_view
+from pipeline.images.vqvae import VQVAE, Quantiser, check_side, from_unit, to_unit
 
 
 @pytest.mark.parametrize("multipliers, side", [((1,), 8), ((1, 2), 4), ((1, 1, 2), 2)])

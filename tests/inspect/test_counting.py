@@ -10,8 +10,7 @@ from torch import nn
 from pipeline.config import ModelChoice, Tokenizer
 from pipeline.crystals import tokens
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.images.discriminator import new_discriminator
-from pipeline.images.vqgan import VQGAN
+from pipeline.images.vqgan import VQGAN, new_discriminator
 from pipeline.images.vqvae import VQVAE
 from pipeline.inspect.plan.networks import count_lpips, count_network, count_tokenizer, flops_of, is_autoregressive
 from pipeline.inspect.plan.shapes import Images, Shape

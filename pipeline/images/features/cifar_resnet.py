@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.images.features.missing import FeatureError
+from pipeline.images.feature_choice import fetched_file
 
 if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
@@ -45,19 +45,15 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
     """Return the network from its file in `cache`."""
     import torch
 
-    from pipeline.images.extractor import FeatureExtractor, in_colour, resized
-    from pipeline.images.resnet import CHANNELS, read_resnet
+    from pipeline.images.extractor import FeatureExtractor, in_colour, loaded, resized
+    from pipeline.images.resnet import CHANNELS, CifarResNet
     from pipeline.images.sources.cifar10 import CLASSES
 
-    path = cache / _FILES[options.depth]
-    if not path.is_file():
-        fix = f"run `python -m pipeline fetch cifar10_resnet --cache {cache}`"
-        raise FeatureError("cifar_resnet", f"{path}: no such file; {fix}")
-    network = read_resnet(path, options.depth).to(device)
+    path = fetched_file("cifar_resnet", cache, _FILES[options.depth])
+    network = loaded(CifarResNet(options.depth), path, f"a ResNet-{options.depth}", "state_dict").to(device)
     mean, deviation = (torch.tensor(values, device=device)[:, None, None] for values in (_MEAN, _DEVIATION))
 
     def embed(images: Tensor) -> Tensor:
-        features: Tensor = network((resized(in_colour(images).float(), _SIDE) / 255 - mean) / deviation)
-        return features
+        return network((resized(in_colour(images).float(), _SIDE) / 255 - mean) / deviation)
 
     return FeatureExtractor(embed, CHANNELS[-1], device, network.linear, CLASSES)

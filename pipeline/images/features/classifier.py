@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.images.features.missing import FeatureError
+from pipeline.images.feature_choice import FeatureError
 
 if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
@@ -35,11 +35,6 @@ class Options(Strict):
 def label(options: Options) -> str:
     """Return what the tables call the features."""
     return f"own classifier ({options.features} features, {options.steps} steps)"
-
-
-def files(options: Options) -> list[str]:
-    """Return nothing: the weights come from the experiment."""
-    return []
 
 
 def load(options: Options, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config import Strict
-from pipeline.images.features.missing import FeatureError
+from pipeline.images.feature_choice import fetched_file
 
 if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # for types only: functions import what they need when called
 
     from pipeline.images.extractor import FeatureExtractor
 
-FILE = "efficientnet_lite0/efficientnet-lite0-57934424.pth"
+FILES = ("efficientnet_lite0/efficientnet-lite0-57934424.pth",)
 
 
 class Options(Strict):
@@ -30,24 +30,15 @@ def label(options: Options) -> str:
     return "EfficientNet-Lite0"
 
 
-def files(options: Options) -> list[str]:
-    """Return the catalogue names of its files."""
-    return [FILE]
-
-
 def load(options: Options, *, cache: Path, classifier: Path | None, device: torch.device) -> FeatureExtractor:
     """Return the network from its file in `cache`."""
-    from pipeline.images.efficientnet_lite import FEATURES, SIDE, read_efficientnet_lite0
-    from pipeline.images.extractor import FeatureExtractor, in_colour, resized
+    from pipeline.images.efficientnet_lite import FEATURES, SIDE, EfficientNetLite0
+    from pipeline.images.extractor import FeatureExtractor, in_colour, loaded, resized
 
-    path = cache / FILE
-    if not path.is_file():
-        fix = f"run `python -m pipeline fetch efficientnet_lite0 --cache {cache}`"
-        raise FeatureError("efficientnet_lite0", f"{path}: no such file; {fix}")
-    network = read_efficientnet_lite0(path).to(device)
+    path = fetched_file("efficientnet_lite0", cache, FILES[0])
+    network = loaded(EfficientNetLite0(), path, "EfficientNet-Lite0").to(device)
 
     def embed(images: Tensor) -> Tensor:
-        features: Tensor = network((resized(in_colour(images).float(), SIDE) - 127) / 128)
-        return features
+        return network((resized(in_colour(images).float(), SIDE) - 127) / 128)
 
     return FeatureExtractor(embed, FEATURES, device)

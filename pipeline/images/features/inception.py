@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.images.features.missing import FeatureError
+from pipeline.images.feature_choice import FeatureError, fetched_file
 
 if TYPE_CHECKING:  # for types only: functions import what they need when called
     import torch
@@ -54,11 +54,15 @@ def load(options: Options, *, cache: Path, classifier: Path | None, device: torc
     from pipeline.images.extractor import FeatureExtractor, in_colour
 
     path = _existing(options, cache)
-    network = _script(path, device)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # TorchScript is deprecated, but the file needs it
+            network = torch.jit.load(str(path), map_location=device).eval()
+    except (RuntimeError, ValueError) as error:
+        raise FeatureError("inception", f"{path}: no TorchScript file ({_reason(error)})") from error
 
     def embed(images: Tensor) -> Tensor:
-        features: Tensor = network(in_colour(images).contiguous(), return_features=True)
-        return features
+        return network(in_colour(images).contiguous(), return_features=True)
 
     extractor = FeatureExtractor(embed, 0, device)
     try:
@@ -80,28 +84,12 @@ def _existing(options: Options, cache: Path) -> Path:
         if not path.is_file():
             raise FeatureError(f"{{name: inception, path: {options.path}}}", "no such file; give the path of one")
         return path
-    path = cache / FILE
-    if not path.is_file():
-        addresses = " or ".join(CATALOGUE[FILE].addresses)
-        raise FeatureError(
-            "inception",
-            f"{path}: no such file; run `python -m pipeline fetch inception --cache {cache}`; without a network, "
-            f"download {addresses} elsewhere and put it there, or as {FILE} into the directory data.mirror "
-            f"(or {MIRROR_VARIABLE})",
-        )
-    return path
-
-
-def _script(path: Path, device: torch.device) -> Any:
-    import torch
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # TorchScript is deprecated, but the file needs it
-            network = torch.jit.load(str(path), map_location=device)
-    except (RuntimeError, ValueError) as error:
-        raise FeatureError("inception", f"{path}: no TorchScript file ({_reason(error)})") from error
-    return network.eval()
+    addresses = " or ".join(CATALOGUE[FILE].addresses)
+    by_hand = (
+        f"; without a network, download {addresses} elsewhere and put it there, or as {FILE} into the directory "
+        f"data.mirror (or {MIRROR_VARIABLE})"
+    )
+    return fetched_file("inception", cache, FILE, by_hand)
 
 
 def _reason(error: Exception) -> str:

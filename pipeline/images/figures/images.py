@@ -9,10 +9,9 @@ from pydantic import Field
 
 from pipeline.config import REFERENCES, Strict
 from pipeline.errors import KinoflowError
-from pipeline.images.grids import grid_of
+from pipeline.images.grids import first_rows, grid_of
 from pipeline.images.pictures import Pictures
-from pipeline.images.rows import first_rows
-from pipeline.images.sweeps import DISTANCE, SWEPT, lines_of, points_of
+from pipeline.images.sweeps import DISTANCE, SWEPT, Line, lines_of, points_of
 from pipeline.report.exhibit import Exhibit, plain_numbers
 from pipeline.tokens.token_data import TokenData
 
@@ -53,9 +52,8 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
         _draw_row(axes, exhibit, columns, options.rows)
     if below:
         references = {exhibit.run: exhibit.scores or {} for exhibit in exhibits if exhibit.run in REFERENCES}
-        for axes, (swept, lines) in zip(
-            below[0].subplots(1, len(curves), squeeze=False)[0], curves.items(), strict=True
-        ):
+        panels = below[0].subplots(1, len(curves), squeeze=False)[0]
+        for axes, (swept, lines) in zip(panels, curves.items(), strict=True):
             _draw_curves(axes, swept, lines, references)
     return figure
 
@@ -76,10 +74,7 @@ def _name(exhibit: Exhibit) -> str:
 
 
 def _draw_curves(
-    axes: Axes,
-    swept: str,
-    lines: dict[tuple[tuple[str, object], ...], dict[float, float]],
-    references: dict[str, dict[str, float]],
+    axes: Axes, swept: str, lines: dict[Line, dict[float, float]], references: dict[str, dict[str, float]]
 ) -> None:
     for line, values in lines.items():
         said = dict(line)

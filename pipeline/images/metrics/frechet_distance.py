@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # for types only: functions import what they need when called
     from torch import Tensor
 
     from pipeline.images.extractor import FeatureExtractor
-    from pipeline.images.reference import ImageReference
+    from pipeline.images.frechet import ImageReference
     from pipeline.scoring.subject import Subject
     from pipeline.store.tensor_journal import TensorJournal
 
@@ -45,8 +45,8 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
     extractor = ChosenFeatures.of(options.features).load(
         cache=subject.cache or Path(Fetching().cache), classifier=subject.files.get("classifier"), device=subject.device
     )
-    given = _pictures(subject), subject.samples.labels
-    return compared(*given, reference, extractor, options, subject.seed, subject.finished_tensors)
+    pictures, labels = _pictures(subject), subject.samples.labels
+    return compared(pictures, labels, reference, extractor, options, subject.seed, subject.finished_tensors)
 
 
 def compared(
@@ -121,7 +121,7 @@ def _pictures(subject: Subject) -> Tensor:
 
 def checked_reference(path: Path | None, classifier: Path | None, options: Options) -> ImageReference:
     """Return the reference; raise unless it was made with the chosen features and, if trained, this classifier."""
-    from pipeline.images.reference import ImageReference
+    from pipeline.images.frechet import ImageReference
     from pipeline.store.provenance import known_hash
 
     chosen = ChosenFeatures.of(options.features)
@@ -172,9 +172,9 @@ def _distance(features: Tensor, reference: ImageReference) -> dict[str, float]:
 
     parts = [Statistics.of(part) for part in features.tensor_split(PARTS if len(features) >= 2 * PARTS else 1)]
     scores = {HEADLINE: frechet_distance(reduce(Statistics.merged, parts), reference.statistics)}
-    return (
-        scores if len(parts) == 1 else scores | {"frechet_distance_error": frechet_error(parts, reference.statistics)}
-    )
+    if len(parts) > 1:
+        scores["frechet_distance_error"] = frechet_error(parts, reference.statistics)
+    return scores
 
 
 def _class_accuracy(

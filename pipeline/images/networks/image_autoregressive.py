@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from pipeline.flow.vocabulary import Vocabulary
-from pipeline.images.networks.image_condition import Grid, checked_grid, new_class_embedding
+from pipeline.images.networks.image_condition import Grid, builder, new_class_embedding
 from pipeline.images.networks.llama import Llama, LlamaOptions
 from pipeline.networks.attention import KeyValueCache
 from pipeline.networks.decoding import Decoding
@@ -61,8 +60,4 @@ class ImageAutoregressive(Llama):
         return logits[:, 0]
 
 
-def build(
-    options: Options, vocabulary: Vocabulary, length: int, *, grid: Grid | None = None, classes: int = 0
-) -> nn.Module:
-    """Return the network for images of `length` tokens on a grid."""
-    return ImageAutoregressive(options, vocabulary.size, checked_grid(grid, length), classes)
+build = builder(ImageAutoregressive)

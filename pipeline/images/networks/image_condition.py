@@ -1,24 +1,32 @@
 """What networks for images are told besides the tokens: the grid they form, and the class of the image."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor, nn
 
 from pipeline.errors import KinoflowError
+from pipeline.flow.vocabulary import Vocabulary
 
 Grid = tuple[int, int, int]  # rows, columns, channels
 
 
-def checked_grid(grid: Grid | None, length: int) -> Grid:
-    """Return the grid; raise if sequences of `length` tokens do not fit it."""
-    if grid is None:
-        raise KinoflowError("model: these tokens are no images; choose another model")
-    if math.prod(grid) != length:
-        rows, columns, channels = grid
-        raise KinoflowError(
-            f"grid: {rows} x {columns} x {channels} places, but sequences of {length} tokens; prepare the data again"
-        )
-    return grid
+def builder(network: Callable[[Any, int, Grid, int], nn.Module]) -> Callable[..., nn.Module]:
+    """Return the function `build` of a file with a network for images, from its options, tokens, grid and classes."""
+
+    def build(
+        options: Any, vocabulary: Vocabulary, length: int, *, grid: Grid | None = None, classes: int = 0
+    ) -> nn.Module:
+        """Return the network for images of `length` tokens on a grid."""
+        if grid is None:
+            raise KinoflowError("model: these tokens are no images; choose another model")
+        if math.prod(grid) != length:
+            places = " x ".join(map(str, grid))
+            raise KinoflowError(f"grid: {places} places, but sequences of {length} tokens; prepare the data again")
+        return network(options, vocabulary.size, grid, classes)
+
+    return build
 
 
 class ClassEmbedding(nn.Module):
@@ -35,8 +43,7 @@ class ClassEmbedding(nn.Module):
             return self.embedding.weight[-1:].expand(batch, -1)
         if self.classes == 0:
             refuse_labels(labels)
-        embedded: Tensor = self.embedding(labels)
-        return embedded
+        return self.embedding(labels)
 
 
 def new_class_embedding(conditional: bool, classes: int, width: int) -> ClassEmbedding:

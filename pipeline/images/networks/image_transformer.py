@@ -2,10 +2,9 @@
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
-from pipeline.flow.vocabulary import Vocabulary
-from pipeline.images.networks.image_condition import Grid, checked_grid, new_class_embedding, refuse_labels
+from pipeline.images.networks.image_condition import Grid, builder, new_class_embedding, refuse_labels
 from pipeline.images.networks.llama import Llama, LlamaOptions
 from pipeline.networks.transformer import TimeEmbedding
 
@@ -38,8 +37,4 @@ class ImageTransformer(Llama):
         return self.logits(self.attend(features)[:, len(prefix) :])
 
 
-def build(
-    options: Options, vocabulary: Vocabulary, length: int, *, grid: Grid | None = None, classes: int = 0
-) -> nn.Module:
-    """Return the network for images of `length` tokens on a grid."""
-    return ImageTransformer(options, vocabulary.size, checked_grid(grid, length), classes)
+build = builder(ImageTransformer)

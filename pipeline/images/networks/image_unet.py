@@ -4,6 +4,8 @@ The first layer is a table of embeddings, the last one gives K logits for every 
 images, H rows, V columns, C channels, D = H V C tokens, K tokens of the vocabulary, W features, E of the condition.
 """
 
+import math
+
 import torch
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
@@ -11,12 +13,74 @@ from torch.nn import functional
 
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
-from pipeline.flow.vocabulary import Vocabulary
-from pipeline.images.networks.image_condition import Grid, checked_grid, new_class_embedding, refuse_labels
-from pipeline.images.networks.unet_blocks import Stage, doubled, group_norm, halved, zeroed
-from pipeline.networks.transformer import TimeEmbedding
+from pipeline.images.networks.image_condition import Grid, builder, new_class_embedding, refuse_labels
+from pipeline.networks.attention import Attention
+from pipeline.networks.transformer import Modulation, TimeEmbedding
 
+GROUPS = 32  # most groups of features that are normalised together
 CONDITION_RATIO = 4  # features of the condition, per channel
+
+
+def group_norm(width: int) -> nn.GroupNorm:
+    """Return the norm of W features in 32 groups, or in as many as divide both 32 and W."""
+    return nn.GroupNorm(math.gcd(GROUPS, width), width)
+
+
+def zeroed(layer: nn.Conv2d | nn.Linear) -> None:
+    """Set the weights of a layer to zero, so that it adds nothing before training."""
+    for weights in layer.parameters():
+        nn.init.zeros_(weights)
+
+
+class ResidualBlock(nn.Module):
+    """Two convolutions added to the input; the norm between them is scaled and shifted by the condition, if any."""
+
+    def __init__(self, width_in: int, width: int, condition_width: int | None, dropout: float) -> None:
+        super().__init__()
+        self.first_norm = group_norm(width_in)
+        self.first = nn.Conv2d(width_in, width, 3, padding=1)
+        self.modulation = None if condition_width is None else Modulation(condition_width, width, sets=2)
+        self.second_norm = group_norm(width)
+        self.dropout = nn.Dropout(dropout)
+        self.second = nn.Conv2d(width, width, 3, padding=1)
+        self.shortcut = nn.Identity() if width_in == width else nn.Conv2d(width_in, width, 1)
+        zeroed(self.second)
+
+    def forward(self, features: Tensor, condition: Tensor | None = None) -> Tensor:
+        """Return the features [B, W, H, V] after the block, under a condition [B, E]."""
+        hidden = self.second_norm(self.first(functional.silu(self.first_norm(features))))
+        if self.modulation is not None:
+            scale, shift = (values.transpose(1, 2)[..., None] for values in self.modulation(condition))  # [B, W, 1, 1]
+            hidden = hidden * (1 + scale) + shift
+        return self.shortcut(features) + self.second(self.dropout(functional.silu(hidden)))
+
+
+class PixelAttention(nn.Module):
+    """Attention among all pixels, added to the input."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.norm = group_norm(width)
+        self.attention = Attention(width, heads)
+        zeroed(self.attention.combine)
+
+    def forward(self, features: Tensor) -> Tensor:
+        pixels = self.norm(features).flatten(2).transpose(1, 2)  # [B, H V, W]
+        return features + self.attention(pixels).transpose(1, 2).reshape(features.shape)
+
+
+class Stage(nn.Module):
+    """A residual block, followed by attention if there are `heads`."""
+
+    def __init__(
+        self, width_in: int, width: int, condition_width: int | None, dropout: float, heads: int | None
+    ) -> None:
+        super().__init__()
+        self.residual = ResidualBlock(width_in, width, condition_width, dropout)
+        self.attention = nn.Identity() if heads is None else PixelAttention(width, heads)
+
+    def forward(self, features: Tensor, condition: Tensor | None = None) -> Tensor:
+        return self.attention(self.residual(features, condition))
 
 
 class Options(Strict):
@@ -96,17 +160,17 @@ class ImageUnet(nn.Module):
         pixels = self.embedding(x).reshape(len(x), rows, columns, -1)  # the features of a pixel's channels, stacked
         features, seen = pixels.permute(0, 3, 1, 2), list[Tensor]()
         for number, level in enumerate(self.down):
-            features = halved(features) if number else features
-            for stage in _stages(level):
+            features = functional.avg_pool2d(features, 2) if number else features
+            for stage in level.children():
                 features = stage(features, condition)
                 seen.append(features)
-        for stage in _stages(self.middle):
+        for stage in self.middle:
             features = stage(features, condition)
         for number, level in enumerate(self.up):
-            features = doubled(features) if number else features
-            for stage in _stages(level):
+            features = functional.interpolate(features, scale_factor=2, mode="nearest") if number else features
+            for stage in level.children():
                 features = stage(torch.cat([features, seen.pop()], dim=1), condition)
-        logits: Tensor = self.head(functional.silu(self.norm(features)))  # [B, C K, H, V]
+        logits = self.head(functional.silu(self.norm(features)))  # [B, C K, H, V]
         return logits.permute(0, 2, 3, 1).reshape(*x.shape, -1)
 
     def _condition(self, x: Tensor, t: Tensor, labels: Tensor | None) -> Tensor | None:
@@ -114,12 +178,8 @@ class ImageUnet(nn.Module):
         if self.classes is None:
             refuse_labels(labels)
             return time
-        embedded: Tensor = self.classes(labels, len(x))
+        embedded = self.classes(labels, len(x))
         return embedded if time is None else time + embedded
-
-
-def _stages(level: nn.Module) -> list[Stage]:
-    return [stage for stage in level.children() if isinstance(stage, Stage)]
 
 
 def _levels_with_attention(options: Options, grid: Grid) -> list[bool]:
@@ -133,9 +193,8 @@ def _levels_with_attention(options: Options, grid: Grid) -> list[bool]:
         )
     sides = [rows // 2**level for level in range(halvings + 1)]
     if unknown := set(options.attention) - set(sides):
-        raise KinoflowError(
-            f"attention: no level has the side {min(unknown)}; the sides are {', '.join(map(str, sides))}"
-        )
+        known = ", ".join(map(str, sides))
+        raise KinoflowError(f"attention: no level has the side {min(unknown)}; the sides are {known}")
     for side, width in zip(sides, options.widths, strict=True):
         if side in options.attention and width % options.head_channels:
             raise KinoflowError(
@@ -145,8 +204,4 @@ def _levels_with_attention(options: Options, grid: Grid) -> list[bool]:
     return [side in options.attention for side in sides]
 
 
-def build(
-    options: Options, vocabulary: Vocabulary, length: int, *, grid: Grid | None = None, classes: int = 0
-) -> nn.Module:
-    """Return the network for images of `length` tokens on a grid."""
-    return ImageUnet(options, vocabulary.size, checked_grid(grid, length), classes)
+build = builder(ImageUnet)

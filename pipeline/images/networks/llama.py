@@ -47,10 +47,8 @@ class GatedPerceptron(nn.Module):
         self.second = nn.Linear(hidden, width, bias=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the features [B, S, W] after the perceptron."""
         gates, values = self.first(features).chunk(2, dim=-1)
-        computed: Tensor = self.second(functional.silu(gates) * values)
-        return computed
+        return self.second(functional.silu(gates) * values)
 
 
 class LlamaBlock(nn.Module):
@@ -65,10 +63,8 @@ class LlamaBlock(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
-        """Return the features [B, S, W] after the block."""
         features = features + self.dropout(self.attention(self.attention_norm(features), sight, cache))
-        computed: Tensor = features + self.dropout(self.perceptron(self.perceptron_norm(features)))
-        return computed
+        return features + self.dropout(self.perceptron(self.perceptron_norm(features)))
 
 
 class Llama(nn.Module):
@@ -108,5 +104,4 @@ class Llama(nn.Module):
 
     def logits(self, features: Tensor) -> Tensor:
         """Return the logits [B, S, K] of features [B, S, W] after the blocks."""
-        logits: Tensor = self.head(self.norm(features))
-        return logits
+        return self.head(self.norm(features))

@@ -15,9 +15,8 @@ from pydantic import Field
 from torch import Tensor
 
 from pipeline.config import Strict
-from pipeline.images.imagedata import ImageData
+from pipeline.images.imagedata import ImageData, constant, split_images
 from pipeline.images.picture import ImageError, array_of, read_picture
-from pipeline.images.splitting import split_images
 
 PNG_FILES = {
     "train": tuple(f"cifar10/data_batch_{number}.png" for number in range(1, 6)),
@@ -31,6 +30,7 @@ MEMBERS = {
 }
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 _SIDE = 32
+levels, side, channels, class_count = constant(256), constant(_SIDE), constant(3), constant(len(CLASSES))
 
 
 class Options(Strict):
@@ -45,26 +45,6 @@ class Options(Strict):
     test: int | None = Field(None, ge=1, description="at most so many of the test images; null: all")
 
 
-def levels(options: Options) -> int:
-    """Return how many values a channel can have."""
-    return 256
-
-
-def side(options: Options) -> int:
-    """Return the pixels along a side."""
-    return _SIDE
-
-
-def channels(options: Options) -> int:
-    """Return how many channels a pixel has."""
-    return 3
-
-
-def class_count(options: Options) -> int:
-    """Return how many classes there are."""
-    return len(CLASSES)
-
-
 def files(options: Options) -> list[str]:
     """Return the catalogue names of the files that are read."""
     if options.files == "official":
@@ -75,10 +55,7 @@ def files(options: Options) -> list[str]:
 def read(options: Options, seed: int, cache: Path) -> ImageData:
     """Read the photographs, and hold out some of the training images."""
     sets = read_archive(cache) if options.files == "official" else read_pngs(cache)
-    most = {"train": options.train, "test": options.test}
-    images, labels = split_images(sets, {"validation": options.validation}, most, seed, "cifar10")
-    origin = {"name": "cifar10"} | options.model_dump(mode="json")
-    return ImageData(images, labels, CLASSES, 256, _SIDE, options.augmentation, origin)
+    return split_images("cifar10", options, sets, seed, "cifar10", CLASSES, augmentation=options.augmentation)
 
 
 def read_pngs(cache: Path) -> dict[str, tuple[Tensor, Tensor]]:

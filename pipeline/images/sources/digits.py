@@ -10,13 +10,13 @@ from pydantic import Field
 from torch import Tensor
 
 from pipeline.config import Strict
-from pipeline.images.imagedata import ImageData
+from pipeline.images.imagedata import ImageData, constant, split_images
 from pipeline.images.picture import ImageError
-from pipeline.images.splitting import split_images
 
 FILES = ("digits/digits.csv.gz",)
 CLASSES = tuple("0123456789")
 _SIDE, _LEVELS = 8, 17
+levels, side, channels, class_count = constant(_LEVELS), constant(_SIDE), constant(1), constant(len(CLASSES))
 
 
 class Options(Strict):
@@ -27,33 +27,10 @@ class Options(Strict):
     test: int = Field(200, ge=1, description="held out for evaluation")
 
 
-def levels(options: Options) -> int:
-    """Return how many values a pixel can have."""
-    return _LEVELS
-
-
-def side(options: Options) -> int:
-    """Return the pixels along a side."""
-    return _SIDE
-
-
-def channels(options: Options) -> int:
-    """Return how many channels a pixel has."""
-    return 1
-
-
-def class_count(options: Options) -> int:
-    """Return how many classes there are."""
-    return len(CLASSES)
-
-
 def read(options: Options, seed: int, cache: Path) -> ImageData:
     """Read the digits, and split them at random."""
     file = cache / FILES[0]
-    held_out = {"validation": options.validation, "test": options.test}
-    images, labels = split_images({"train": _digits(file)}, held_out, {"train": options.train}, seed, str(file))
-    origin = {"name": "digits"} | options.model_dump(mode="json")
-    return ImageData(images, labels, CLASSES, _LEVELS, _SIDE, "none", origin)
+    return split_images("digits", options, {"train": _digits(file)}, seed, str(file), CLASSES, _LEVELS)
 
 
 def _digits(file: Path) -> tuple[Tensor, Tensor]:
@@ -63,12 +40,8 @@ def _digits(file: Path) -> tuple[Tensor, Tensor]:
             table = np.loadtxt(stream, delimiter=",", ndmin=2)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ImageError(f"{file}: cannot be read as digits ({error}); fetch `digits` again") from error
-    if (
-        table.shape[1:] != (_SIDE**2 + 1,)
-        or table.min() < 0
-        or table[:, :-1].max() >= _LEVELS
-        or table[:, -1].max() > 9
-    ):
+    allowed = np.array([_LEVELS - 1] * _SIDE**2 + [9])  # the largest values of a line
+    if table.shape[1:] != allowed.shape or table.min() < 0 or (table > allowed).any():
         raise ImageError(f"{file}: not lines of 64 levels 0, ..., 16 and a class 0, ..., 9; fetch `digits` again")
     pixels = torch.from_numpy(table[:, :-1].astype(np.uint8)).view(-1, _SIDE, _SIDE, 1)
     return pixels, torch.from_numpy(table[:, -1].astype(np.int64))

@@ -1,21 +1,33 @@
 """Any folder of pictures: class folders, or `train`, `val` (or `validation`) and `test` with class folders in them."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.images.folders import SPLIT_FOLDERS, class_folders, list_pictures
-from pipeline.images.imagedata import Augmentation, ImageData
-from pipeline.images.picture import Framing, ImageError
+from pipeline.images.imagedata import Augmentation, ImageData, constant, rows_of_splits
+from pipeline.images.picture import SUFFIXES, Framing, ImageError, files_below, is_picture
 from pipeline.images.reading import PictureReader
-from pipeline.images.splitting import rows_of_splits
+from pipeline.tokens.token_data import SPLITS
+
+_SHOWN = 5  # names in a message
+side, channels = attrgetter("size"), attrgetter("channels")
+levels, class_count = constant(256), constant(None)  # how many classes there are depends on the folders
 
 
 class Options(Strict):
     """Where the pictures are, and how they become squares of one size."""
+
+    NAME: ClassVar[str] = "folder"
+    SPLIT_FOLDERS: ClassVar[Mapping[str, str]] = {
+        "train": "train",
+        "val": "validation",
+        "validation": "validation",
+        "test": "test",
+    }
 
     path: str = Field(min_length=1, description="folder of class folders, or of train, val and test with such in them")
     size: int = Field(32, ge=1, description="pixels along a side that networks see")
@@ -37,72 +49,100 @@ class Options(Strict):
     workers: int = Field(4, ge=1, description="threads that decode; what they read is the same for any number")
 
 
-def levels(options: Options) -> int:
-    """Return how many values a channel can have."""
-    return 256
-
-
-def side(options: Options) -> int:
-    """Return the pixels along a side that networks see."""
-    return options.size
-
-
-def channels(options: Options) -> int:
-    """Return how many channels a pixel has."""
-    return options.channels
-
-
-def class_count(options: Options) -> int | None:
-    """Return None: it depends on the folders."""
-    return None
-
-
 def inputs(options: Options) -> list[Path]:
-    """Return the class folders, or the path itself if there are none."""
-    return inputs_of(options, SPLIT_FOLDERS)
+    """Return the class folders, or the path itself if there are none; `read` says what is wrong with it.
 
-
-def read(options: Options, seed: int, cache: Path) -> ImageData:
-    """Read the pictures."""
-    return read_folder("folder", options, seed, cache, SPLIT_FOLDERS)
-
-
-def inputs_of(options: Options, split_folders: Mapping[str, str]) -> list[Path]:
-    """Return the class folders, or the path itself if there are none; `read` says what is wrong with it."""
+    A folder's time changes when a picture in it is added, removed or renamed.
+    """
     root = Path(options.path).expanduser()
     try:
-        return class_folders(root, split_folders)
+        splits = split_folders_of(root, options.SPLIT_FOLDERS)
+        return [folder for split in splits.values() for folder in subfolders(split)]
     except ImageError:
         return [root]
 
 
-def read_folder(name: str, options: Options, seed: int, cache: Path, split_folders: Mapping[str, str]) -> ImageData:
-    """Read the pictures of the source `name`, whose folders are named as in `split_folders`."""
-    listing = list_pictures(Path(options.path).expanduser(), split_folders)
-    counts = {split: len(files) for split, files in listing.files.items()}
+def read(options: Options, seed: int, cache: Path) -> ImageData:
+    """Read the pictures."""
+    root = Path(options.path).expanduser()
+    classes, files, others = list_pictures(root, options.SPLIT_FOLDERS)
+    counts = {split: len(found) for split, found in files.items()}
     most = {"train": options.train, "validation": options.validation, "test": options.test}
-    held_out = {
-        split: max(1, round(options.held_out * counts["train"]))
-        for split in ("validation", "test")
-        if split not in counts
-    }
-    rows = rows_of_splits(counts, held_out, most, seed, str(listing.root))
+    held = max(1, round(options.held_out * counts["train"]))
+    held_out = {split: held for split in ("validation", "test") if split not in counts}
+    rows = rows_of_splits(counts, held_out, most, seed, str(root))
     kept = round(options.size * options.margin)
     framing = Framing(kept, 1 if options.enlarge else options.size, options.channels)
     allowed = int(options.tolerated * sum(len(numbers) for _, numbers in rows.values()))
-    reader = PictureReader(listing.root, framing, workers=options.workers, allowed=allowed)
+    reader = PictureReader(root, framing, workers=options.workers, allowed=allowed)
     images, labels = {}, {}
     for split, (source, numbers) in rows.items():
-        files = [listing.files[source][number] for number in numbers.tolist()]
-        images[split], labels[split] = reader.read(split, files, cache)
-    record = {"split_folders": sorted(counts), "pictures": counts, "not_pictures": listing.not_pictures}
-    return ImageData(
-        images,
-        labels,
-        listing.classes,
-        256,
-        options.size,
-        options.augmentation,
-        {"name": name} | options.model_dump(mode="json", exclude={"workers"}),
-        record | reader.record(),
-    )
+        chosen = [files[source][number] for number in numbers.tolist()]
+        images[split], labels[split] = reader.read(split, chosen, cache)
+    record = {"split_folders": sorted(counts), "pictures": counts, "not_pictures": others} | reader.record()
+    origin = {"name": options.NAME} | options.model_dump(mode="json", exclude={"workers"})
+    return ImageData(images, labels, classes, 256, options.size, options.augmentation, origin, record)
+
+
+def list_pictures(
+    root: Path, split_folders: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, list[tuple[str, int]]], int]:
+    """Return the classes below a folder, the pictures of each split that has a folder, and how many files are none.
+
+    A picture is a path relative to the root, and the number of its class. They are sorted by name.
+    """
+    folders = split_folders_of(root, split_folders)
+    classes = tuple(folder.name for folder in subfolders(folders["train"]))
+    numbers = {name: number for number, name in enumerate(classes)}
+    files: dict[str, list[tuple[str, int]]] = {split: [] for split in folders}
+    others = 0
+    for split, folder in folders.items():
+        found = subfolders(folder)
+        if unknown := [class_folder.name for class_folder in found if class_folder.name not in numbers]:
+            raise ImageError(f"{folder}: {_some(unknown)} are no classes of {folders['train']}; remove or rename them")
+        for class_folder in found:
+            below = list(files_below(class_folder))
+            pictures = [str(file.relative_to(root)) for file in below if is_picture(file.name)]
+            if not pictures:
+                raise ImageError(f"{class_folder}: holds no picture ({', '.join(SUFFIXES)}); remove it or fill it")
+            files[split] += [(picture, numbers[class_folder.name]) for picture in pictures]
+            others += len(below) - len(pictures)
+    return classes, files, others
+
+
+def split_folders_of(root: Path, split_folders: Mapping[str, str]) -> dict[str, Path]:
+    """Return the folder of each split that has one; without split folders, the root is that of `train`."""
+    if not root.is_dir():
+        raise ImageError(f"{root}: there is no such folder; check `path`")
+    found = {folder.name: folder for folder in _folders(root)}
+    # A class may be called "train". It is a split if it has class folders, or if all folders are named for splits.
+    splits = "train" in found and (bool(_folders(found["train"])) or set(found) <= set(split_folders))
+    if not splits:
+        return {"train": root}
+    folders: dict[str, Path] = {}
+    for name, split in split_folders.items():
+        if name in found:
+            if split in folders:
+                raise ImageError(f"{root}: {folders[split].name!r} and {name!r} are both for {split}; remove one")
+            folders[split] = found[name]
+    return {split: folders[split] for split in SPLITS if split in folders}
+
+
+def subfolders(folder: Path) -> list[Path]:
+    """Return the class folders in a folder, sorted by name; raise if there are none."""
+    found = _folders(folder)
+    if not found:
+        there = sum(is_picture(entry.name) for entry in folder.iterdir())
+        raise ImageError(
+            f"{folder}: holds {there:,} pictures, but no class folders; put them into a folder for each class (one "
+            "folder, if they have no classes)"
+        )
+    return found
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

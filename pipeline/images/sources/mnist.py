@@ -1,6 +1,7 @@
 """MNIST: 70,000 handwritten digits of 28 x 28 pixels with 256 levels of grey, in its own splits."""
 
 import math
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -11,9 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from pipeline.config import Strict
-from pipeline.images.imagedata import ImageData
+from pipeline.images.imagedata import ImageData, constant, split_images
 from pipeline.images.picture import ImageError
-from pipeline.images.splitting import split_images
 
 FILES = (
     "mnist/train-images-idx3-ubyte",
@@ -23,6 +23,8 @@ FILES = (
 )
 CLASSES = tuple("0123456789")
 _SIDE = 28
+side = attrgetter("size")
+levels, channels, class_count = constant(256), constant(1), constant(len(CLASSES))
 
 
 class Options(Strict):
@@ -34,45 +36,21 @@ class Options(Strict):
     test: int | None = Field(None, ge=1, description="at most so many of the test images; null: all")
 
 
-def levels(options: Options) -> int:
-    """Return how many values a pixel can have."""
-    return 256
-
-
-def side(options: Options) -> int:
-    """Return the pixels along a side."""
-    return options.size
-
-
-def channels(options: Options) -> int:
-    """Return how many channels a pixel has."""
-    return 1
-
-
-def class_count(options: Options) -> int:
-    """Return how many classes there are."""
-    return len(CLASSES)
-
-
 def read(options: Options, seed: int, cache: Path) -> ImageData:
     """Read the digits, and hold out some of the training images."""
     sets = {
         split: _digits(cache / FILES[number], cache / FILES[number + 1], (options.size - _SIDE) // 2)
         for split, number in (("train", 0), ("test", 2))
     }
-    most = {"train": options.train, "test": options.test}
-    images, labels = split_images(sets, {"validation": options.validation}, most, seed, "mnist")
-    origin = {"name": "mnist"} | options.model_dump(mode="json")
-    return ImageData(images, labels, CLASSES, 256, options.size, "none", origin)
+    return split_images("mnist", options, sets, seed, "mnist", CLASSES)
 
 
 def _digits(image_file: Path, label_file: Path, border: int) -> tuple[Tensor, Tensor]:
     """Return the images uint8[N, S, S, 1] of a split and their classes [N]."""
     images, labels = _idx(image_file, 3), _idx(label_file, 1).long()
     if images.shape[1:] != (_SIDE, _SIDE) or len(images) != len(labels) or (len(labels) and int(labels.max()) > 9):
-        raise ImageError(
-            f"{image_file}, {label_file}: not {_SIDE} x {_SIDE} pixels and a class each; fetch `mnist` again"
-        )
+        files = f"{image_file}, {label_file}"
+        raise ImageError(f"{files}: not {_SIDE} x {_SIDE} pixels and a class each; fetch `mnist` again")
     return functional.pad(images, (border,) * 4)[..., None], labels
 
 

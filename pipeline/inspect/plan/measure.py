@@ -19,12 +19,10 @@ from torch.nn import functional
 from pipeline.config import Config, Training, TrainingResources
 from pipeline.crystals.tokens import layout
 from pipeline.errors import KinoflowError
-from pipeline.images.classifier import Classifier, Description
-from pipeline.images.classifier_training import ClassifierObjective
+from pipeline.images.classifier import Classifier, ClassifierObjective, Description
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.imagedata import ImageData
-from pipeline.images.tokenizer_training import describe, new_vqgan
-from pipeline.images.vqgan import TokenizerObjective
+from pipeline.images.vqgan import TokenizerObjective, describe, new_vqgan
 from pipeline.inspect.plan.networks import BACKWARD
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.inspect.plan.sheet import ExperimentSheet, Sheet

@@ -16,11 +16,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from pipeline.config import Experiment, ModelChoice, Tokenizer, Training
 from pipeline.config.plugins import MODELS
-from pipeline.images.classifier import Classifier, Description
-from pipeline.images.classifier_training import training_of
-from pipeline.images.discriminator import new_discriminator
+from pipeline.images.classifier import Classifier, Description, training_of
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.perceptual import LAYERS, Lpips
+from pipeline.images.vqgan import new_discriminator
 from pipeline.images.vqvae import VQVAE
 from pipeline.inspect.plan.shapes import Images, Shape
 from pipeline.networks.saved import TokenShape, is_told_classes, new_network

@@ -8,10 +8,9 @@ from pipeline.config.plugins import DATASETS
 from pipeline.crystals.tokens import length_of
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
-from pipeline.images.dataset import image_source
+from pipeline.images.dataset import ImageSource, image_source
 from pipeline.images.imagedata import VIEWS
 from pipeline.images.networks.image_condition import Grid
-from pipeline.images.source import ImageSource
 from pipeline.images.vqvae import check_side
 from pipeline.tokens.token_data import SPLITS
 
