@@ -9,7 +9,6 @@ from pipeline.images.feature_choice import METRIC, ChosenFeatures
 from pipeline.inspect.plan.counting import Count, count_network
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.inspect.plan.tokenizers import TokenizerCount, count_classifier, count_tokenizer
-from pipeline.stages.chosen import judging_run, trains_classifier
 from pipeline.stages.job import Job
 
 
@@ -51,7 +50,7 @@ def networks_of(job: Job, shape: Shape) -> Networks:
         of_run[run] = counted[meaning]
         if not chosen.weights:
             trained.setdefault(of_run[run][0], []).append(run)
-    judge = judging_run(job)
+    judge = job.judging_run()
     return Networks(
         of_run,
         trained,
@@ -78,7 +77,7 @@ def _tokenizer(experiment: Experiment, shape: Shape) -> TokenizerCount | None:
 
 
 def _classifier(job: Job, shape: Shape) -> tuple[Count, Training] | None:
-    if not trains_classifier(job):
+    if not job.trains_classifier():
         return None
     features = ChosenFeatures.of(METRICS.options(METRIC, job.block.scoring[METRIC]).features)
     return count_classifier(features.options, shape), training_of(features.options)

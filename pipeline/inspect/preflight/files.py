@@ -13,7 +13,7 @@ from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.fetch.errors import FetchError
 from pipeline.fetch.mirror import mirror_directory
 from pipeline.inspect.preflight.findings import Findings
-from pipeline.stages.declaration import Need
+from pipeline.stages.job import Need
 
 Thing = TypeVar("Thing", str, Path)
 OFFLINE = "HF_HUB_OFFLINE"

@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 from pipeline.inspect.preflight.findings import Findings
-from pipeline.stages.declaration import Need
+from pipeline.stages.job import Need
 
 PINS = Path(__file__).parents[3] / "envs" / "requirements.txt"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
