@@ -12,9 +12,7 @@ from pipeline.stages.parameters import Output
 METRIC = "generative_perplexity"
 
 
-@stage(
-    settings=Job.scoring_settings, chosen=Job.metric_choices, needs=Job.metric_needs, when=Job.is_judged_from_outside
-)
+@stage(settings=Job.scoring_settings, chosen=Job.metric_choices, needs=Job.metric_needs, when=Job.judged_from_outside)
 def judge(job: Job, *, output: Output) -> None:
     """Make sure that the language model for judging samples of text is there.
 

@@ -13,7 +13,6 @@ from pipeline.config import REFERENCES
 from pipeline.config.loading import load_config, with_types
 from pipeline.errors import KinoflowError
 from pipeline.stages import load_stages, stage_called
-from pipeline.stages.chosen import judging_run, is_judged_from_outside, trains_classifier
 from pipeline.stages.job import Job
 from pipeline.store.code import constant_of
 from pipeline.store.places import Place
@@ -126,7 +125,7 @@ def weights_of(wildcards):
 
 def judge_weights_of(wildcards):
     """Return the weights of the run that judges the samples of the others, if there is one."""
-    run = judging_run(job_of(wildcards))
+    run = job_of(wildcards).judging_run()
     return [at(Place.WEIGHTS, experiment=wildcards.experiment, name=run)] if run else []
 
 
@@ -148,8 +147,8 @@ def relaxation_shards(job):
     return job.crystals.relaxation.shards
 
 
-classifier_of = optional(Place.CLASSIFIER, ".safetensors", when=trains_classifier)
-tokenizer_of = optional(Place.TOKENIZER, ".safetensors", when=lambda job: job.experiment in CODES)
+classifier_of = optional(Place.CLASSIFIER, ".safetensors", when=Job.trains_classifier)
+tokenizer_of = optional(Place.TOKENIZER, ".safetensors", when=Job.of_codes)
 search_of = optional(Place.SEARCH, when=lambda job: job.run.sampling.searched)
 
 
@@ -194,7 +193,7 @@ def files_of(name):
 
 def files_of_metrics(wildcards):
     """Return the same for metrics, and the file that says that the judge is available, if the judge is not a run."""
-    outside = is_judged_from_outside(job_of(wildcards))
+    outside = job_of(wildcards).judged_from_outside()
     return files_of("score")(wildcards) + ([at(Place.JUDGE, **wildcards)] if outside else [])
 
 
