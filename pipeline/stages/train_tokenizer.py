@@ -23,11 +23,7 @@ def needs(job: Job) -> Iterator[Need]:
 
 
 @stage(
-    settings=settings,
-    needs=needs,
-    resources="tokenizer.training.resources",
-    when=Job.of_codes,
-    plot=lambda job: LOSSES,
+    settings=settings, needs=needs, resources="tokenizer.training.resources", when=Job.of_codes, plot=lambda job: LOSSES
 )
 def train_tokenizer(
     job: Job,
