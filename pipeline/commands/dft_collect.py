@@ -1,5 +1,3 @@
-"""DFT energies of finished calculations."""
-
 from pathlib import Path
 
 from pipeline.stages.parameters import HullPoints, Input, NewTable

@@ -1,5 +1,3 @@
-"""The distance of any images, such as those of another model, to the images of an experiment."""
-
 from pathlib import Path
 
 from pipeline.commands.given import Given

@@ -1,5 +1,3 @@
-"""Crystals with a given composition, or with given parts of a template."""
-
 from pathlib import Path
 from typing import Annotated, Literal
 

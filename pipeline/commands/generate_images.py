@@ -1,5 +1,3 @@
-"""Images, of a class if the network is class-conditional."""
-
 from pathlib import Path
 
 from pipeline.commands.given import Given

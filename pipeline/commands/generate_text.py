@@ -1,5 +1,3 @@
-"""Text, from nothing or around given parts."""
-
 from pathlib import Path
 
 from pipeline.commands.given import Given

@@ -1,5 +1,3 @@
-"""Descriptions, relaxed crystals and hull to all that is known about each crystal."""
-
 from pipeline.stages.declaration import ON_CRYSTALS, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import HullPoints, Input, NewTable, Output, Rows

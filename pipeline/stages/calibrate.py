@@ -1,5 +1,3 @@
-"""CHGNet and the hull against known energies."""
-
 from typing import Any
 
 from pipeline.stages.declaration import ON_CRYSTALS, Plot, stage

@@ -1,5 +1,3 @@
-"""Tokens to a picture of images along the paths of an experiment."""
-
 from typing import Any
 
 from pipeline.errors import KinoflowError

@@ -1,5 +1,3 @@
-"""Samples to crystals."""
-
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job

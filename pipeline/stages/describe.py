@@ -1,5 +1,3 @@
-"""Crystals to their validity, density and fingerprints."""
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal

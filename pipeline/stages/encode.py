@@ -1,5 +1,3 @@
-"""Images to the codes of a tokenizer."""
-
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job

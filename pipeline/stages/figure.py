@@ -1,5 +1,3 @@
-"""Samples to the figure of an experiment."""
-
 from typing import Any
 
 from pipeline.config.plugins import FIGURES

@@ -1,5 +1,3 @@
-"""Shards to samples."""
-
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Inputs, NewSamples

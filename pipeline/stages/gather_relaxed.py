@@ -1,5 +1,3 @@
-"""Relaxed shards to one table."""
-
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Inputs, NewTable

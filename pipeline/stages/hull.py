@@ -1,5 +1,3 @@
-"""Formation energies to their convex hull."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Training images to the features that samples are compared with."""
-
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job

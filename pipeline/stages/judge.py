@@ -1,5 +1,3 @@
-"""The language model that judges samples of text: is it there?"""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Samples of images to pictures."""
-
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Gpus, OptionalInput, Output, Samples, Tokenizer, Tokens

@@ -1,5 +1,3 @@
-"""Data to tokens."""
-
 from pipeline.config.contracts import CrystalSetPlugin
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job

@@ -1,5 +1,3 @@
-"""Files to images of one size."""
-
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output

@@ -1,5 +1,3 @@
-"""Images to tokens, as they are."""
-
 from typing import Any
 
 from pipeline.config.plugins import DATASETS

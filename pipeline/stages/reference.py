@@ -1,5 +1,3 @@
-"""Tokens to reference samples."""
-
 from typing import Literal
 
 from pipeline.config.plugins import DATASETS

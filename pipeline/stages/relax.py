@@ -1,5 +1,3 @@
-"""Crystals to relaxed crystals: one shard of a run."""
-
 from pathlib import Path
 from typing import Any
 

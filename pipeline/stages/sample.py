@@ -1,5 +1,3 @@
-"""Weights to samples: one shard of a run."""
-
 from typing import Any
 
 from pipeline.stages.declaration import stage

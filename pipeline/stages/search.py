@@ -1,5 +1,3 @@
-"""Weights to the velocity and corrector that suit a run best at its number of steps."""
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Scores to the table of an experiment's sweeps."""
-
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Csv, Markdown, Numbers, Scores

@@ -1,5 +1,3 @@
-"""Scores to the table of an experiment."""
-
 from typing import Any
 
 from pipeline.config.plugins import METRICS

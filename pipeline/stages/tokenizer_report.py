@@ -1,5 +1,3 @@
-"""Images, codes and tokenizer to a table of how good the tokenizer is."""
-
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import (

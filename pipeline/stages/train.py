@@ -1,5 +1,3 @@
-"""Tokens to weights: the training of one run."""
-
 from typing import Any
 
 from pipeline.stages.declaration import LOSSES, stage

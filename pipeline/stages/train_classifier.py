@@ -1,5 +1,3 @@
-"""Images to a classifier; its features are used to compare images."""
-
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job

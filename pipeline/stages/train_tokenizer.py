@@ -1,5 +1,3 @@
-"""Images to a VQVAE."""
-
 from collections.abc import Iterator
 from typing import Any
 
