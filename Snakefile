@@ -4,17 +4,14 @@ min_version("9.0")
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/evidence.smk"
 include: "workflow/rules/resources.smk"
 include: "workflow/rules/start.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/tokenizer.smk"
-include: "workflow/rules/train.smk"
-include: "workflow/rules/sample.smk"
+include: "workflow/rules/runs.smk"
 include: "workflow/rules/crystals.smk"
 include: "workflow/rules/text.smk"
 include: "workflow/rules/images.smk"
-include: "workflow/rules/score.smk"
 include: "workflow/rules/report.smk"
 
 

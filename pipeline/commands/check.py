@@ -1,5 +1,3 @@
-"""A configuration with all its defaults."""
-
 import sys
 
 from pipeline.commands.given import Given

@@ -1,11 +1,9 @@
-"""DFT energies of finished calculations."""
-
 from pathlib import Path
 
-from pipeline.stages.parameters import Input, Output
+from pipeline.stages.parameters import HullPoints, Input, NewTable
 
 
-def dft_collect(results: Path, *, structures: Input, hull: Input, output: Output) -> None:
+def dft_collect(results: Path, *, structures: Input, hull: HullPoints, output: NewTable) -> None:
     """Collect DFT energies and fill in the DFT columns.
 
     Reads vasprun.xml from each folder, or a CSV of energies. Applies the corrections of the Materials Project.
@@ -13,8 +11,6 @@ def dft_collect(results: Path, *, structures: Input, hull: Input, output: Output
     Args:
         results: folder from `dft-inputs` with finished calculations, or a .csv
         structures: table from `assess` or `evaluate-crystals`
-        hull: hull from `hull`
-        output: table to write (.parquet)
     """
     from pipeline.crystals.dft import collect_dft
 

@@ -1,5 +1,3 @@
-"""VASP inputs for crystals near the hull."""
-
 from pipeline.stages.parameters import Input, Output
 
 

@@ -1,5 +1,3 @@
-"""The stages of DVC."""
-
 import sys
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""An evaluation of any crystals, such as those of another model."""
-
 from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment

@@ -1,15 +1,13 @@
-"""The distance of any images, such as those of another model, to the images of an experiment."""
-
 from pathlib import Path
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.parameters import Gpus, Output
+from pipeline.stages.parameters import Gpus, NewScores
 from pipeline.store.places import Place
 
 
 def evaluate_images(
-    given: Given, pictures: Path, *, output: Output, experiment: str = "latents", gpus: Gpus = 0
+    given: Given, pictures: Path, *, output: NewScores, experiment: str = "latents", gpus: Gpus = 0
 ) -> None:
     """Compare any images with the training images of an experiment.
 
@@ -17,7 +15,6 @@ def evaluate_images(
 
     Args:
         pictures: folder or zip file of pictures of one size
-        output: scores to write (.json)
         experiment: name of the experiment
     """
     from pipeline.images.evaluate import evaluate_images

@@ -1,5 +1,3 @@
-"""Files of the catalogue to the cache."""
-
 from pathlib import Path
 
 from pipeline.stages.parameters import ConfigFile, Settings, Texts

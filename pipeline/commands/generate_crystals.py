@@ -1,5 +1,3 @@
-"""Crystals with a given composition, or with given parts of a template."""
-
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -50,14 +48,13 @@ def generate_crystals(
     name = crystal_experiment(given, experiment)
     if (formula is None) == (template is None):
         raise KinoflowError("give either --formula or --template")
-    job = given.job(name, run)
-    found = given.trained(job, tokens, weights)
+    tokens, weights = given.trained(given.job(name, run), tokens, weights)
     generate_crystals(
         given.config,
         name,
         run,
-        tokens=found[0],
-        weights=found[1],
+        tokens=tokens,
+        weights=weights,
         formula=formula,
         units=units,
         template=template,

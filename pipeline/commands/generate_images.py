@@ -1,17 +1,15 @@
-"""Images, of a class if the network is class-conditional."""
-
 from pathlib import Path
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.parameters import Count, Gpus, Output, Tokenizer
+from pipeline.stages.parameters import Count, Gpus, Output, Run, Tokenizer
 from pipeline.store.places import Place
 
 
 def generate_images(
     given: Given,
     *,
-    run: str,
+    run: Run,
     output: Output,
     experiment: str = "latents",
     label: str | None = None,
@@ -29,7 +27,6 @@ def generate_images(
     Reads tokens and weights of a finished run. Writes PNG files and a grid of them.
 
     Args:
-        run: name of the run in the experiment
         output: folder to write images.zip and grid.png to
         experiment: name of the experiment
         label: class of all images, its name or number (default: each class in turn)
@@ -43,7 +40,7 @@ def generate_images(
     from pipeline.images.generation import generate_images
 
     job = given.job(experiment, run)
-    found = given.trained(job, tokens, weights)
+    tokens, weights = given.trained(job, tokens, weights)
     if tokenizer is None and job.block.tokenizer is not None:
         tokenizer = Place.TOKENIZER.under(given.results, ".safetensors", experiment=experiment)
         if not tokenizer.is_file():
@@ -52,8 +49,8 @@ def generate_images(
         given.config,
         experiment,
         run,
-        tokens=found[0],
-        weights=found[1],
+        tokens=tokens,
+        weights=weights,
         tokenizer=tokenizer,
         label=label,
         count=count,

@@ -1,15 +1,13 @@
-"""Text, from nothing or around given parts."""
-
 from pathlib import Path
 
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import Count, Gpus, Output
+from pipeline.stages.parameters import Count, Gpus, Output, Run
 
 
 def generate_text(
     given: Given,
     *,
-    run: str,
+    run: Run,
     output: Output,
     experiment: str = "text",
     prefix: str | None = None,
@@ -27,7 +25,6 @@ def generate_text(
     Reads tokens and weights of a finished run. Writes texts. The given parts are kept, token by token.
 
     Args:
-        run: name of the run in the experiment
         output: folder to write texts.txt and texts.jsonl to
         experiment: name of the experiment
         prefix: how every text begins
@@ -41,15 +38,14 @@ def generate_text(
     """
     from pipeline.text.generation import generate_text
 
-    job = given.job(experiment, run)
-    found = given.trained(job, tokens, weights)
+    tokens, weights = given.trained(given.job(experiment, run), tokens, weights)
     parts = {"prefix": prefix, "middle": middle, "suffix": suffix}
     generate_text(
         given.config,
         experiment,
         run,
-        tokens=found[0],
-        weights=found[1],
+        tokens=tokens,
+        weights=weights,
         given={name: text for name, text in parts.items() if text},
         count=count,
         steps=steps,

@@ -1,5 +1,3 @@
-"""What the jobs of a configuration depend on."""
-
 from pipeline.commands.given import Given
 from pipeline.stages.parameters import Output
 

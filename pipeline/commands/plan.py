@@ -1,5 +1,3 @@
-"""The scale sheet of a configuration."""
-
 from pipeline.commands.given import Given
 from pipeline.stages.parameters import OptionalOutput
 

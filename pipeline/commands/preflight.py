@@ -1,5 +1,3 @@
-"""What a run still needs."""
-
 import sys
 from dataclasses import asdict
 

@@ -1,5 +1,3 @@
-"""The JSON schema of the configuration."""
-
 import sys
 
 from pipeline.stages.parameters import OptionalOutput

@@ -1,5 +1,3 @@
-"""What an artefact was made from."""
-
 import sys
 from pathlib import Path
 

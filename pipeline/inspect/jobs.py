@@ -8,8 +8,8 @@ from typing import Any
 
 from pipeline.config import Config
 from pipeline.stages import load_stages
-from pipeline.stages.declaration import Need, Stage
-from pipeline.stages.job import Job
+from pipeline.stages.declaration import Stage
+from pipeline.stages.job import Job, Need
 
 Planned = tuple[Stage[Any], Job]
 

@@ -1,4 +1,7 @@
-"""The stages of the workflow: every module of this folder that declares one, see `declaration`."""
+"""The stages of the workflow: every module of this folder that declares one, see `declaration`.
+
+Such a module has no docstring: that of its function says what it does, and is the help of its command.
+"""
 
 from __future__ import annotations
 

@@ -1,19 +1,12 @@
-"""Descriptions, relaxed crystals and hull to all that is known about each crystal."""
-
-from pipeline.stages.chosen import description_settings, of_crystals
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import ON_CRYSTALS, stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Input, Output, Rows
+from pipeline.stages.parameters import HullPoints, Input, NewTable, Output, Rows
 
 
-@stage(
-    settings=description_settings,
-    resources="crystals.resources",
-    workers="crystals.workers",
-    each=Job.rows,
-    when=of_crystals,
-)
-def assess(job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Rows, output: Output, csv: Output) -> None:
+@stage(settings=Job.description_settings, each=Job.rows, **ON_CRYSTALS)
+def assess(
+    job: Job, *, described: Input, relaxed: Input, hull: HullPoints, rows: Rows, output: NewTable, csv: Output
+) -> None:
     """Put together all that is known about each crystal.
 
     Reads the results of earlier stages. Writes energies above the hull, stability, uniqueness and novelty.
@@ -21,15 +14,12 @@ def assess(job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Row
     Args:
         described: table from `describe`
         relaxed: table from `gather-relaxed`
-        hull: hull from `hull`
-        output: table to write (.parquet)
         csv: the same as a readable table (.csv)
     """
     from pipeline.crystals.assess import DESCRIBED, RELAXED, assess_rows, write_csv
     from pipeline.crystals.hull import Hull
     from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
     from pipeline.store.parquet import read_table, write_table
-    from pipeline.store.provenance import write_provenance
 
     chosen = job.crystals
     known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
@@ -44,4 +34,4 @@ def assess(job: Job, *, described: Input, relaxed: Input, hull: Input, rows: Row
     )
     write_table(output, frame)
     write_csv(csv, frame)
-    write_provenance([output, csv], description_settings(job), job.config.seed, [described, relaxed, hull, rows])
+    job.record([output, csv], job.description_settings(), [described, relaxed, hull, rows])

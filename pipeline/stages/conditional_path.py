@@ -1,11 +1,9 @@
-"""Tokens to a picture of images along the paths of an experiment."""
-
 from typing import Any
 
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Output, Tokenizer, Tokens
+from pipeline.stages.parameters import NewPicture, Tokenizer, Tokens
 from pipeline.store.code import modules_named
 
 
@@ -21,18 +19,14 @@ def settings(job: Job) -> dict[str, Any]:
     when=lambda job: job.is_images,
     plot=lambda job: Plot(),
 )
-def conditional_path(job: Job, *, tokens: Tokens, output: Output, tokenizer: Tokenizer = None) -> None:
+def conditional_path(job: Job, *, tokens: Tokens, output: NewPicture, tokenizer: Tokenizer = None) -> None:
     """Draw images along the paths of an experiment.
 
     Reads tokens. Writes a picture. It helps to choose the numbers of a metric path before any training.
-
-    Args:
-        output: picture to write (.png)
     """
     from pipeline.images.conditional_path import DPI, draw, pictures_along
     from pipeline.images.decoding import Decoder
     from pipeline.store.atomic import replacing
-    from pipeline.store.provenance import write_provenance
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
 
@@ -45,4 +39,4 @@ def conditional_path(job: Job, *, tokens: Tokens, output: Output, tokenizer: Tok
     with replacing(output) as temporary:
         drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=DPI)
     described = {"paths": [choice.model_dump() for choice in paths.values()]}
-    write_provenance([output], described, job.config.seed, [tokens, *([tokenizer] if tokenizer else [])])
+    job.record([output], described, [tokens, tokenizer])

@@ -16,26 +16,11 @@ from pathlib import Path
 from typing import Any, Generic, ParamSpec
 
 from pipeline.config import Resources, TrainingResources
-from pipeline.stages.job import Job
+from pipeline.stages.job import Job, Need
 from pipeline.store.code import code_hash
 from pipeline.store.fingerprint import fingerprint
 
 P = ParamSpec("P")
-
-
-@dataclass(frozen=True)
-class Need:
-    """What a job needs from outside the workflow, and the key of the configuration that asks for it.
-
-    `fetched` are names in the catalogue, `own` the user's files and folders, `hub` names on the Hugging Face Hub.
-    """
-
-    key: str
-    fetched: tuple[str, ...] = ()
-    own: tuple[Path, ...] = ()
-    hub: tuple[str, ...] = ()
-    gpus: int = 0
-    nodes: int = 1
 
 
 @dataclass(frozen=True)
@@ -52,6 +37,7 @@ class Plot:
 
 
 LOSSES = Plot(x="step", y="loss")  # of a training
+ON_CRYSTALS = {"resources": "crystals.resources", "workers": "crystals.workers", "when": Job.of_crystals}
 
 
 @dataclass(frozen=True)

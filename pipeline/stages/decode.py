@@ -1,14 +1,11 @@
-"""Samples to crystals."""
-
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Output, Samples
+from pipeline.stages.parameters import NewTable, Output, Samples
 
 
-@stage(each=Job.rows, when=of_crystals)
-def decode(job: Job, *, samples: Samples, output: Output, extxyz: Output, cifs: Output) -> None:
+@stage(each=Job.rows, when=Job.of_crystals)
+def decode(job: Job, *, samples: Samples, output: NewTable, extxyz: Output, cifs: Output) -> None:
     """Turn samples into crystals.
 
     Reads samples. Writes one row per sample, and files for other programs. A sample that is not a crystal
@@ -16,14 +13,13 @@ def decode(job: Job, *, samples: Samples, output: Output, extxyz: Output, cifs: 
     atoms too.
 
     Args:
-        output: table to write (.parquet)
         extxyz: crystals to write (.extxyz)
         cifs: crystals to write (.zip of CIFs)
     """
     from pipeline.crystals.export import write_crystals
     from pipeline.sampling.samples import SampleSet
 
-    if not of_crystals(job):
+    if not job.of_crystals():
         key, name = f"experiments.{job.experiment}.data", job.block.data.name
         raise KinoflowError(f"{key}: {name!r} is not a data set of crystals; nothing to decode")
     described = {"samples": samples.name}

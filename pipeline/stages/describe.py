@@ -1,14 +1,11 @@
-"""Crystals to their validity, density and fingerprints."""
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import description_settings, of_crystals
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import ON_CRYSTALS, stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Input, JournalFolder, Output
+from pipeline.stages.parameters import Input, JournalFolder, NewTable
 
 
 def rows_and_test(job: Job) -> Iterator[Job]:
@@ -17,18 +14,12 @@ def rows_and_test(job: Job) -> Iterator[Job]:
     yield replace(job, name="test")
 
 
-@stage(
-    settings=description_settings,
-    resources="crystals.resources",
-    workers="crystals.workers",
-    each=rows_and_test,
-    when=of_crystals,
-)
+@stage(settings=Job.description_settings, each=rows_and_test, **ON_CRYSTALS)
 def describe(
     job: Job,
     *,
     crystals: Input,
-    output: Output,
+    output: NewTable,
     split: Literal["train", "validation", "test"] | None = None,
     journal: JournalFolder = None,
 ) -> None:
@@ -39,14 +30,12 @@ def describe(
 
     Args:
         crystals: table from `decode`, or of a data set's structures from `prepare`
-        output: table to write (.parquet)
         split: part of a data set to describe
     """
     from pipeline.crystals.describe import describe_rows
     from pipeline.crystals.table import CRYSTAL_COLUMNS
     from pipeline.store.journal import Journal
     from pipeline.store.parquet import read_table, write_table
-    from pipeline.store.provenance import write_provenance
 
     frame = read_table(crystals, [*CRYSTAL_COLUMNS, *(["split"] if split else [])])
     if split:
@@ -56,6 +45,6 @@ def describe(
     chosen = job.crystals
     finished = Journal(journal, describe.fingerprint(replace(job, name=split or ""), [crystals])) if journal else None
     write_table(output, describe_rows(frame, chosen.workers, chosen.seconds, finished))
-    write_provenance([output], description_settings(job) | {"split": split}, job.config.seed, [crystals])
+    job.record([output], job.description_settings() | {"split": split}, [crystals])
     if finished:
         finished.remove()

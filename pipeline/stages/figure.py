@@ -1,12 +1,10 @@
-"""Samples to the figure of an experiment."""
-
 from typing import Any
 
 from pipeline.config.plugins import FIGURES
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Inputs, OptionalInputs, Output, Tokens
+from pipeline.stages.parameters import Inputs, NewPicture, OptionalInputs, Tokens
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -26,7 +24,7 @@ def figure(
     *,
     samples: Inputs,
     tokens: Tokens,
-    output: Output,
+    output: NewPicture,
     structures: OptionalInputs = (),
     relaxed: OptionalInputs = (),
     scores: OptionalInputs = (),
@@ -38,7 +36,6 @@ def figure(
 
     Args:
         samples: samples of runs and references
-        output: picture to write (.png)
         structures: tables from `assess` in the order of the samples, for crystals only
         relaxed: tables from `gather-relaxed` in the order of the samples, for crystals only
         scores: scores in the order of the samples
@@ -48,7 +45,6 @@ def figure(
     from pipeline.sampling.samples import SampleSet
     from pipeline.store.atomic import read_json, replacing
     from pipeline.store.parquet import read_table
-    from pipeline.store.provenance import write_provenance
     from pipeline.tokens.token_data import TokenData
 
     choice = job.block.figure
@@ -74,4 +70,4 @@ def figure(
     with replacing(output) as temporary:
         drawing.savefig(temporary, format="png", metadata={"Software": None}, dpi=options.dpi)
     inputs = [tokens, *samples, *(path for paths in further.values() for path in paths)]
-    write_provenance([output], {"figure": choice.model_dump()}, job.config.seed, inputs)
+    job.record([output], {"figure": choice.model_dump()}, inputs)

@@ -1,19 +1,16 @@
-"""Shards to samples."""
-
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Inputs, Output
+from pipeline.stages.parameters import Inputs, NewSamples
 
 
 @stage(each=Job.runs)
-def gather(*, shards: Inputs, output: Output) -> None:
+def gather(*, shards: Inputs, output: NewSamples) -> None:
     """Join the shards of a run.
 
     Reads the samples of all shards. Writes one file.
 
     Args:
         shards: samples from `sample`, in their order
-        output: samples to write (.safetensors)
     """
     from pipeline.sampling.joining import join_samples
     from pipeline.store.provenance import gather_provenance

@@ -1,20 +1,16 @@
-"""Relaxed shards to one table."""
-
-from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Inputs, Output
+from pipeline.stages.parameters import Inputs, NewTable
 
 
-@stage(each=Job.rows, when=of_crystals)
-def gather_relaxed(*, shards: Inputs, output: Output) -> None:
+@stage(each=Job.rows, when=Job.of_crystals)
+def gather_relaxed(*, shards: Inputs, output: NewTable) -> None:
     """Join relaxed shards.
 
     Reads the tables of all shards. Writes one.
 
     Args:
         shards: tables from `relax`, in their order
-        output: table to write (.parquet)
     """
     from pipeline.crystals.relaxation import RELAXED_COLUMNS, summary
     from pipeline.crystals.table import frame_of, records_of

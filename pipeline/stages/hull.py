@@ -1,19 +1,11 @@
-"""Formation energies to their convex hull."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.chosen import of_crystals
-from pipeline.stages.declaration import Need, stage
-from pipeline.stages.job import Job
+from pipeline.stages.declaration import ON_CRYSTALS, stage
+from pipeline.stages.job import Job, Need
 from pipeline.stages.parameters import Output, Rows
 from pipeline.store.code import constant_of
-
-
-def settings(job: Job) -> dict[str, Any]:
-    """Return what the hull of an experiment depends on besides its structures."""
-    return {"hull": job.crystals.hull}
 
 
 def needs(job: Job) -> Iterator[Need]:
@@ -23,7 +15,7 @@ def needs(job: Job) -> Iterator[Need]:
     yield Need(key, own=(Path(own),)) if own is not None else Need(key, tuple(published))
 
 
-@stage(settings=settings, needs=needs, resources="crystals.resources", workers="crystals.workers", when=of_crystals)
+@stage(settings=lambda job: {"hull": job.crystals.hull}, needs=needs, **ON_CRYSTALS)
 def hull(job: Job, *, rows: Rows, output: Output) -> None:
     """Build the convex hull of formation energies.
 

@@ -1,23 +1,13 @@
-"""Training images to the features that samples are compared with."""
-
-from typing import Any
-
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import comparison, metric_modules, metric_needs
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Classifier, Gpus, Images, JournalFolder, Output
 
 
-def settings(job: Job) -> dict[str, Any]:
-    """Return what the features of the reference depend on besides the images."""
-    return {"seed": job.config.seed} | comparison(job, "features", "compared")
-
-
 @stage(
-    settings=settings,
-    chosen=metric_modules,
-    needs=metric_needs,
+    settings=lambda job: {"seed": job.config.seed} | job.comparison("features", "compared"),
+    chosen=Job.metric_modules,
+    needs=Job.metric_needs,
     resources="scoring_resources",
     when=lambda job: job.is_images,
 )
@@ -44,7 +34,7 @@ def image_reference(
     from pipeline.images.frechet import KIND, ImageReference, described, name_of
     from pipeline.images.imagedata import ImageData
     from pipeline.networks.devices import check_gpus
-    from pipeline.store.provenance import known_hash, settings_hash, write_provenance
+    from pipeline.store.provenance import known_hash, settings_hash
     from pipeline.store.seeds import derive_seed
     from pipeline.store.tensor_journal import TensorJournal
 
@@ -66,6 +56,6 @@ def image_reference(
     weights = known_hash(classifier) if chosen.trained and classifier is not None else None
     ImageReference(statistics, neighbours, chosen.label, name_of(data), data.classes, weights).save(output)
     said = {"features": options.features.model_dump(), "compared": options.compared}
-    write_provenance([output], said, job.config.seed, inputs)
+    job.record([output], said, inputs)
     if finished:
         finished.remove()

@@ -1,14 +1,39 @@
-"""A job: the experiment, and the run or reference, that a stage works on."""
+"""A job: the experiment, and the run or reference, that a stage works on, and what its configuration chooses by name.
 
-from collections.abc import Iterator
+What several stages ask stands here: a stage that imports another would depend on all code of that one.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from pipeline.config import Choice, Config, Crystals, Experiment, Run, Tokenizer
-from pipeline.config.contracts import DataSetPlugin, MetricPlugin
-from pipeline.config.plugins import DATASETS, METRICS, Chosen
+from pipeline.config import Choice, Config, Crystals, Experiment, Run, Tokenizer, VelocityChoice
+from pipeline.config.contracts import DataSetPlugin, JudgedMetricPlugin, MetricPlugin
+from pipeline.config.plugins import DATASETS, METRICS, MODELS, Chosen
 from pipeline.errors import KinoflowError
-from pipeline.store.code import constant_of
+from pipeline.store.code import constant_of, modules_named
+from pipeline.store.provenance import write_provenance
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a job needs from outside the workflow, and the key of the configuration that asks for it.
+
+    `fetched` are names in the catalogue, `own` the user's files and folders, `hub` names on the Hugging Face Hub.
+    """
+
+    key: str
+    fetched: tuple[str, ...] = ()
+    own: tuple[Path, ...] = ()
+    hub: tuple[str, ...] = ()
+    gpus: int = 0
+    nodes: int = 1
+
+    @classmethod
+    def of(cls, key: str, chosen: Chosen[Any]) -> "Need":
+        """Return what a plugin needs."""
+        return cls(key, tuple(chosen.files), tuple(chosen.inputs), tuple(chosen.hub_names))
 
 
 @dataclass(frozen=True)
@@ -23,11 +48,6 @@ class Job:
     def block(self) -> Experiment:
         """The experiment."""
         return self.config.experiments[self.experiment]
-
-    @property
-    def results(self) -> Path:
-        """The folder of the scale's results."""
-        return Path(self.config.results) / self.config.scale
 
     @property
     def cache(self) -> Path:
@@ -78,6 +98,17 @@ class Job:
         """The metrics."""
         return [METRICS.chosen(Choice(name=name, **options)) for name, options in self.block.scoring.items()]
 
+    @property
+    def images(self) -> Any:
+        """The choice of images, without its number of threads: they do not change the images."""
+        said = self.block.data.options["images"]
+        return {key: value for key, value in said.items() if key != "workers"} if isinstance(said, dict) else said
+
+    @property
+    def searched_velocities(self) -> tuple[VelocityChoice, ...]:
+        """The velocities that the search of an experiment chooses from."""
+        return self.block.search.velocity if self.block.search else ()
+
     def runs(self) -> Iterator["Job"]:
         """Yield a job for each run."""
         yield from (replace(self, name=name) for name in self.block.runs)
@@ -91,9 +122,82 @@ class Job:
         yield from self.runs()
         yield from self.references()
 
+    def of_crystals(self) -> bool:
+        """Return whether the data are crystals."""
+        return self.block.crystals is not None
+
+    def of_codes(self) -> bool:
+        """Return whether a tokenizer makes the tokens."""
+        return self.block.tokenizer is not None
+
+    def judging_run(self) -> str | None:
+        """Return the run whose network judges the samples of the others; None: no run does."""
+        return next((run for run in self._judges() if run is not None), None)
+
+    def judged_from_outside(self) -> bool:
+        """Return whether the judge is a language model from outside the experiment."""
+        return any(run is None for run in self._judges())
+
+    def trains_classifier(self) -> bool:
+        """Return whether the workflow trains a classifier to compare images."""
+        return any(metric.plugin.classifier_of(metric.options) for metric in self.metrics)
+
+    def metric_modules(self) -> list[str]:
+        """Return the modules of the metrics, and those that their options choose."""
+        return [*map(METRICS.module, self.block.scoring), *self.metric_choices()]
+
+    def metric_choices(self) -> list[str]:
+        """Return the modules that the options of the metrics choose, such as the features of images."""
+        return [name for metric in self.metrics for name in metric.modules[1:]]
+
+    def path_modules(self) -> list[str]:
+        """Return the modules of the path and loss of a run; none for a reference."""
+        return modules_named(self.run.path, self.run.loss) if self.is_run else []
+
+    def network_modules(self, *velocities: VelocityChoice) -> list[str]:
+        """Return the modules of the network, path and loss of a run, and of velocities."""
+        return [MODELS.module(self.run.model.name), *self.path_modules(), *modules_named(*velocities)]
+
+    def data_needs(self) -> list[Need]:
+        """Return what the data set is made from."""
+        return [Need.of(f"experiments.{self.experiment}.data", self.data)]
+
+    def metric_needs(self) -> list[Need]:
+        """Return what the metrics measure with."""
+        return [Need.of(f"experiments.{self.experiment}.scoring.{metric.name}", metric) for metric in self.metrics]
+
+    def files_of(self, *chosen: Chosen[Any]) -> list[Path]:
+        """Return the files that plugins read: fetched ones, and the user's own."""
+        fetched = [self.cache / name for one in chosen for name in one.files]
+        return fetched + [path for one in chosen for path in one.inputs]
+
+    def scoring_settings(self) -> dict[str, Any]:
+        """Return what scores depend on besides the samples."""
+        return {"scoring": self.block.scoring}
+
+    def description_settings(self) -> dict[str, Any]:
+        """Return what descriptions of crystals depend on besides the crystals."""
+        return {"seconds": self.crystals.seconds}
+
+    def comparison(self, *keys: str) -> dict[str, Any]:
+        """Return the configured options for comparing images; None for an option that is not set."""
+        said = self.block.scoring.get("frechet_distance", {})
+        return {key: said.get(key) for key in keys}
+
+    def record(
+        self, written: Iterable[Path], said: Mapping[str, Any], inputs: Iterable[Path | None], seed: int | None = None
+    ) -> None:
+        """Write the provenance of files; without a `seed`, it is the configuration's. Inputs may be None: not given."""
+        seed = self.config.seed if seed is None else seed
+        write_provenance(written, said, seed, [path for path in inputs if path is not None])
+
     def _data_say(self, flag: str) -> bool:
         """Return a constant of the data set's module, without importing the module."""
         return bool(constant_of(DATASETS.module(self.block.data.name), flag, False))
+
+    def _judges(self) -> list[str | None]:
+        judged = [(metric.plugin, metric.options) for metric in self.metrics]
+        return [plugin.run_of(options) for plugin, options in judged if isinstance(plugin, JudgedMetricPlugin)]
 
 
 class RunJob(Job):

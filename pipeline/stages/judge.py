@@ -1,11 +1,8 @@
-"""The language model that judges samples of text: is it there?"""
-
 from pathlib import Path
 from typing import Any
 
 from pipeline.config.plugins import METRICS
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import is_judged_from_outside, metric_choices, metric_needs, scoring_settings
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output
@@ -13,7 +10,7 @@ from pipeline.stages.parameters import Output
 METRIC = "generative_perplexity"
 
 
-@stage(settings=scoring_settings, chosen=metric_choices, needs=metric_needs, when=is_judged_from_outside)
+@stage(settings=Job.scoring_settings, chosen=Job.metric_choices, needs=Job.metric_needs, when=Job.judged_from_outside)
 def judge(job: Job, *, output: Output) -> None:
     """Make sure that the language model for judging samples of text is there.
 
@@ -25,7 +22,7 @@ def judge(job: Job, *, output: Output) -> None:
     import torch
 
     from pipeline.store.atomic import write_json
-    from pipeline.store.provenance import file_hash, write_provenance
+    from pipeline.store.provenance import file_hash
     from pipeline.text.judge import ChosenJudge, JudgeError
 
     scoring = job.block.scoring
@@ -42,4 +39,4 @@ def judge(job: Job, *, output: Output) -> None:
         files = loaded.files
         record |= {"revision": loaded.revision, "files": {file.name: file_hash(file) for file in files}}
     write_json(output, record)
-    write_provenance([output], scoring_settings(job), job.config.seed, files)
+    job.record([output], job.scoring_settings(), files)

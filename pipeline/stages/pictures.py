@@ -1,5 +1,3 @@
-"""Samples of images to pictures."""
-
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Gpus, OptionalInput, Output, Samples, Tokenizer, Tokens
@@ -32,7 +30,6 @@ def pictures(
     from pipeline.images.pictures import Pictures
     from pipeline.networks.devices import check_gpus
     from pipeline.sampling.samples import SampleSet
-    from pipeline.store.provenance import write_provenance
     from pipeline.tokens.token_data import TokenData
 
     check_gpus(gpus, "scoring_resources.gpus")
@@ -43,5 +40,5 @@ def pictures(
         shown = Decoder.of(data, tokenizer, "cuda" if gpus else "cpu").pictures(drawn.tokens)
     Pictures(shown, drawn.conditions, drawn.labels).save(output)
     write_png(grid, shown_grid(shown, drawn.labels, data.classes))
-    inputs = [samples, tokens, *(path for path in (tokenizer, images) if path)]
-    write_provenance([output, grid], {"experiment": job.experiment}, drawn.conditions["seed"], inputs)
+    inputs = [samples, tokens, tokenizer, images]
+    job.record([output, grid], {"experiment": job.experiment}, inputs, drawn.conditions["seed"])

@@ -1,16 +1,9 @@
-"""Tokens to reference samples."""
-
-from typing import Any, Literal
+from typing import Literal
 
 from pipeline.config.plugins import DATASETS
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Output, Tokens
-
-
-def settings(job: Job) -> dict[str, Any]:
-    """Return what reference samples depend on besides the tokens."""
-    return {"seed": job.config.seed, "count": job.block.sampling.count}
+from pipeline.stages.parameters import NewSamples, Tokens
 
 
 def modules(job: Job) -> list[str]:
@@ -18,9 +11,13 @@ def modules(job: Job) -> list[str]:
     return [DATASETS.module(job.block.data.name)] if job.name == "shuffled" else []
 
 
-@stage(settings=settings, chosen=modules, each=Job.references)
+@stage(
+    settings=lambda job: {"seed": job.config.seed, "count": job.block.sampling.count},
+    chosen=modules,
+    each=Job.references,
+)
 def reference(
-    job: Job, *, reference: Literal["images", "data", "independent", "shuffled"], tokens: Tokens, output: Output
+    job: Job, *, reference: Literal["images", "data", "independent", "shuffled"], tokens: Tokens, output: NewSamples
 ) -> None:
     """Draw reference samples from the data.
 
@@ -29,13 +26,11 @@ def reference(
 
     Args:
         reference: which reference
-        output: samples to write (.safetensors)
     """
     import torch
 
     from pipeline.sampling.references import DRAW
     from pipeline.sampling.samples import SampleSet
-    from pipeline.store.provenance import write_provenance
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
 
@@ -44,4 +39,4 @@ def reference(
     drawn = DRAW[reference](data, count, generator).long()
     labels = data.labels["test"][: len(drawn)] if data.is_labelled and reference in ("data", "images") else None
     SampleSet(drawn, {"run": reference, "n": len(drawn), "seed": seed}, labels=labels).save(output)
-    write_provenance([output], {"reference": reference, "count": count}, seed, [tokens])
+    job.record([output], {"reference": reference, "count": count}, [tokens])

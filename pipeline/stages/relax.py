@@ -1,12 +1,9 @@
-"""Crystals to relaxed crystals: one shard of a run."""
-
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.chosen import of_crystals
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Input, Output, Shard, Shards
+from pipeline.stages.parameters import Input, NewTable, Shard, Shards
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -19,10 +16,10 @@ def settings(job: Job) -> dict[str, Any]:
     resources="crystals.relaxation.resources",
     workers="crystals.relaxation.workers",
     each=Job.rows,
-    when=of_crystals,
+    when=Job.of_crystals,
     count=lambda job: job.crystals.relaxation.shards,
 )
-def relax(job: Job, *, crystals: Input, journal: Path, output: Output, shard: Shard = 0, shards: Shards = 1) -> None:
+def relax(job: Job, *, crystals: Input, journal: Path, output: NewTable, shard: Shard = 0, shards: Shards = 1) -> None:
     """Relax a shard of crystals with CHGNet.
 
     Reads a table of crystals. Writes energies and relaxed crystals. Resumes where an earlier call stopped.
@@ -30,7 +27,6 @@ def relax(job: Job, *, crystals: Input, journal: Path, output: Output, shard: Sh
     Args:
         crystals: table from `decode`
         journal: folder of finished rows, removed when the shard is finished
-        output: table to write (.parquet)
     """
     from pipeline.crystals.relaxation import relax_table
 

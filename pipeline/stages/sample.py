@@ -1,11 +1,8 @@
-"""Weights to samples: one shard of a run."""
-
 from typing import Any
 
-from pipeline.stages.chosen import network_modules, searched_velocities
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job, RunJob
-from pipeline.stages.parameters import Gpus, JournalFolder, OptionalInput, Output, Shard, Shards, Tokens, Weights
+from pipeline.stages.parameters import Gpus, JournalFolder, NewSamples, OptionalInput, Shard, Shards, Tokens, Weights
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -17,7 +14,7 @@ def settings(job: Job) -> dict[str, Any]:
 def modules(job: Job) -> list[str]:
     """Return the modules of the run's network and path, and of the velocities that it may follow."""
     sampling = job.run.sampling
-    return network_modules(job, *(searched_velocities(job) if sampling.searched else [sampling.velocity]))
+    return job.network_modules(*(job.searched_velocities if sampling.searched else [sampling.velocity]))
 
 
 @stage(
@@ -32,7 +29,7 @@ def sample(
     *,
     tokens: Tokens,
     weights: Weights,
-    output: Output,
+    output: NewSamples,
     search: OptionalInput = None,
     shard: Shard = 0,
     shards: Shards = 1,
@@ -45,7 +42,6 @@ def sample(
     start from the same noise.
 
     Args:
-        output: samples to write (.safetensors)
         search: file from `search`, for a run that takes its velocity and corrector from there
     """
     from pipeline.networks.devices import check_gpus
@@ -54,7 +50,6 @@ def sample(
     from pipeline.sampling.conditions import conditions_of, found_sampling
     from pipeline.sampling.samples import SampleSet
     from pipeline.store.journal import Journal
-    from pipeline.store.provenance import write_provenance
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
 
@@ -73,6 +68,6 @@ def sample(
     numbers = [number for block in blocks for number in sampling.numbers(block)]
     SampleSet(drawn, conditions, sampling.frames, frames, labels_of(saved, data, numbers)).save(output)
     described = {"run": job.name, "sampling": sampling.model_dump(mode="json", exclude={"shards", "resources"})}
-    write_provenance([output], described, run.seed, inputs)
+    job.record([output], described, inputs, run.seed)
     if finished:
         finished.remove()

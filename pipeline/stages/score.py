@@ -1,16 +1,13 @@
-"""Samples to scores."""
-
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import files_of, metric_modules, metric_needs, path_modules, scoring_settings
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Classifier, Gpus, JournalFolder, OptionalInput, Output, Samples, Tokens
+from pipeline.stages.parameters import Classifier, Gpus, JournalFolder, NewScores, OptionalInput, Samples, Tokens
 
 
 @stage(
-    settings=scoring_settings,
-    chosen=lambda job: metric_modules(job) + path_modules(job),
-    needs=metric_needs,
+    settings=Job.scoring_settings,
+    chosen=lambda job: job.metric_modules() + job.path_modules(),
+    needs=Job.metric_needs,
     resources="scoring_resources",
     each=Job.rows,
 )
@@ -19,7 +16,7 @@ def score(
     *,
     samples: Samples,
     tokens: Tokens,
-    output: Output,
+    output: NewScores,
     weights: OptionalInput = None,
     judge_weights: OptionalInput = None,
     described: OptionalInput = None,
@@ -36,7 +33,6 @@ def score(
     Reads samples, tokens and, for likelihoods, weights. Writes a flat dictionary of numbers. Resumes from its journal.
 
     Args:
-        output: scores to write (.json)
         weights: weights from `train`; a reference has none
         judge_weights: weights of the run that judges text, if one does
         described: table from `describe`, for crystals only
@@ -53,7 +49,6 @@ def score(
     from pipeline.scoring.subject import Subject, conditions_of_metrics, score_subject
     from pipeline.store.atomic import write_json
     from pipeline.store.journal import Journal
-    from pipeline.store.provenance import write_provenance
     from pipeline.store.seeds import derive_seed
     from pipeline.store.tensor_journal import TensorJournal
     from pipeline.tokens.token_data import TokenData
@@ -79,7 +74,7 @@ def score(
         "test": test,
     }
     files = {key: path for key, path in further.items() if path is not None}
-    inputs = [samples, tokens, *([weights] if weights else []), *files.values(), *files_of(job, *job.metrics)]
+    inputs = [samples, tokens, *([weights] if weights else []), *files.values(), *job.files_of(*job.metrics)]
     made_from = score.fingerprint(job, inputs) if journal else ""
     finished, large = (Journal(journal, made_from), TensorJournal(journal, made_from)) if journal else (None, None)
     subject = Subject(
@@ -98,7 +93,7 @@ def score(
     metrics = score_subject(subject, job.block.scoring)
     conditions = drawn.conditions | conditions_of_metrics(subject, job.block.scoring)
     write_json(output, {"conditions": conditions, "metrics": metrics})
-    write_provenance([output], scoring_settings(job), seed, inputs)
+    job.record([output], job.scoring_settings(), inputs, seed)
     for part in (large, finished):
         if part:
             part.remove()

@@ -1,13 +1,10 @@
-"""Weights to the velocity and corrector that suit a run best at its number of steps."""
-
 import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.chosen import comparison, metric_modules, metric_needs, network_modules, searched_velocities
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job, RunJob
-from pipeline.stages.parameters import Classifier, Gpus, Input, Output, Tokenizer, Tokens, Weights
+from pipeline.stages.parameters import Classifier, Gpus, ImageReference, Output, Tokenizer, Tokens, Weights
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -17,14 +14,14 @@ def settings(job: Job) -> dict[str, Any]:
         "seed": job.run.seed,
         "search": search.model_dump(mode="json", exclude={"runs", "steps"}) if search else None,
         "sampling": job.run.sampling.model_dump(mode="json", exclude=without),
-        **comparison(job, "features"),
+        **job.comparison("features"),
     }
 
 
 @stage(
     settings=settings,
-    chosen=lambda job: network_modules(job, *searched_velocities(job)) + metric_modules(job),
-    needs=metric_needs,
+    chosen=lambda job: job.network_modules(*job.searched_velocities) + job.metric_modules(),
+    needs=Job.metric_needs,
     resources="runs.{name}.sampling.resources",
     each=Job.runs,
     when=lambda job: job.run.sampling.searched,
@@ -34,7 +31,7 @@ def search(
     *,
     tokens: Tokens,
     weights: Weights,
-    image_reference: Input,
+    image_reference: ImageReference,
     journal: Path,
     output: Output,
     tokenizer: Tokenizer = None,
@@ -47,7 +44,6 @@ def search(
     Fréchet distances and the best combination. Resumes from its journal.
 
     Args:
-        image_reference: description from `image-reference`
         journal: folder of finished combinations, removed at the end
         output: distances and the best combination to write (.json)
     """
@@ -63,7 +59,6 @@ def search(
     from pipeline.sampling.blocks import blocks_of, draw_blocks
     from pipeline.store.atomic import write_json
     from pipeline.store.journal import Journal
-    from pipeline.store.provenance import write_provenance
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
 
@@ -75,13 +70,10 @@ def search(
     candidates = candidates_of(block, job.name)
     options = METRICS.options(METRIC, block.scoring[METRIC])
     features = ChosenFeatures.of(options.features)
-    inputs = [tokens, weights, image_reference, *(path for path in (tokenizer, classifier) if path)]
-    inputs += [*(job.cache / name for name in features.files), *features.inputs]
+    inputs = [tokens, weights, image_reference, *filter(None, (tokenizer, classifier)), *job.files_of(features)]
     finished = Journal(journal, search.fingerprint(job, inputs))
-    decoder, seed = (
-        Decoder.of(data, tokenizer, device),
-        derive_seed(run.seed, job.experiment, model.description.run, "search"),
-    )
+    decoder = Decoder.of(data, tokenizer, device)
+    seed = derive_seed(run.seed, job.experiment, model.description.run, "search")
     reference = checked_reference(image_reference, classifier, options)
     extractor = features.load(cache=job.cache, classifier=classifier, device=device)
     for number, candidate in enumerate(candidates):
@@ -99,5 +91,5 @@ def search(
     ]
     said = json.loads(search.settings_text(job))
     write_json(output, {"found": candidates[least].described(), "tried": tried, "settings": said})
-    write_provenance([output], said, run.seed, inputs)
+    job.record([output], said, inputs, run.seed)
     finished.remove()

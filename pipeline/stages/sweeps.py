@@ -1,15 +1,6 @@
-"""Scores to the table of an experiment's sweeps."""
-
-from typing import Any
-
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Csv, Markdown, Numbers, OptionalInputs
-
-
-def settings(job: Job) -> dict[str, Any]:
-    """Return what the table of an experiment's sweeps depends on besides scores."""
-    return {"runs": list(job.block.runs), "paper": job.block.paper}
+from pipeline.stages.parameters import Csv, Markdown, Numbers, Scores
 
 
 def plot(job: Job) -> Plot:
@@ -18,17 +9,17 @@ def plot(job: Job) -> Plot:
     return Plot(by, "frechet_distance", f"{job.experiment}: Fréchet distance by {by}", "scatter")
 
 
-@stage(settings=settings, when=lambda job: job.is_images, plot=plot)
-def sweeps(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: OptionalInputs = ()) -> None:
+@stage(
+    settings=lambda job: {"runs": list(job.block.runs), "paper": job.block.paper},
+    when=lambda job: job.is_images,
+    plot=plot,
+)
+def sweeps(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: Scores = ()) -> None:
     """Make the table of an experiment's sweeps.
 
     Reads scores. Writes the distance of each network by the number of steps and by the scale of guidance.
-
-    Args:
-        scores: scores from `score`
     """
     from pipeline.images.sweeps import make_sweep_table
-    from pipeline.store.provenance import write_provenance
 
     make_sweep_table(job.block.paper, scores=scores, table=csv, markdown=markdown, numbers=numbers)
-    write_provenance([csv, markdown, numbers], {"experiment": job.experiment}, job.config.seed, scores)
+    job.record([csv, markdown, numbers], {"experiment": job.experiment}, scores)

@@ -1,11 +1,9 @@
-"""Scores to the table of an experiment."""
-
 from typing import Any
 
 from pipeline.config.plugins import METRICS
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Csv, Markdown, Numbers, OptionalInputs
+from pipeline.stages.parameters import Csv, Markdown, Numbers, Scores
 from pipeline.store.code import constant_of
 
 
@@ -23,18 +21,13 @@ def plot(job: Job) -> Plot:
 
 
 @stage(settings=settings, plot=plot)
-def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: OptionalInputs = ()) -> None:
+def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: Scores = ()) -> None:
     """Make the table of an experiment.
 
     Reads scores. Writes one row per run and reference, beside the rows of the paper. A run without scores is "not run".
-
-    Args:
-        scores: scores from `score`
     """
     from pipeline.report.tables import make_table
-    from pipeline.store.provenance import write_provenance
 
     names = [*job.block.runs, *job.block.references]
     make_table(names, job.block.paper, scores=scores, table=csv, markdown=markdown, numbers=numbers)
-    described = {"experiment": job.experiment, "runs": names}
-    write_provenance([csv, markdown, numbers], described, job.config.seed, scores)
+    job.record([csv, markdown, numbers], {"experiment": job.experiment, "runs": names}, scores)

@@ -1,5 +1,3 @@
-"""Samples of text to readable files."""
-
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output, Samples, Tokens

@@ -1,9 +1,16 @@
-"""Images, codes and tokenizer to a table of how good the tokenizer is."""
-
-from pipeline.stages.chosen import metric_modules, metric_needs, of_codes, scoring_settings
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Classifier, Csv, Gpus, Images, Input, Markdown, Numbers, Tokens
+from pipeline.stages.parameters import (
+    Classifier,
+    Csv,
+    Gpus,
+    ImageReference,
+    Images,
+    Markdown,
+    Numbers,
+    Tokens,
+    TrainedTokenizer,
+)
 
 
 def plot(job: Job) -> Plot:
@@ -12,11 +19,11 @@ def plot(job: Job) -> Plot:
 
 
 @stage(
-    settings=scoring_settings,
-    chosen=metric_modules,
-    needs=metric_needs,
+    settings=Job.scoring_settings,
+    chosen=Job.metric_modules,
+    needs=Job.metric_needs,
     resources="scoring_resources",
-    when=of_codes,
+    when=Job.of_codes,
     plot=plot,
 )
 def tokenizer_report(
@@ -24,8 +31,8 @@ def tokenizer_report(
     *,
     images: Images,
     tokens: Tokens,
-    tokenizer: Input,
-    image_reference: Input,
+    tokenizer: TrainedTokenizer,
+    image_reference: ImageReference,
     csv: Csv,
     markdown: Markdown,
     numbers: Numbers,
@@ -36,10 +43,6 @@ def tokenizer_report(
 
     Reads images, codes and the tokenizer. Writes a table: how much of the codebook is used, and how close the rebuilt
     test images are to the originals.
-
-    Args:
-        tokenizer: weights from `train-tokenizer`
-        image_reference: description from `image-reference`
     """
     import torch
 
@@ -49,7 +52,6 @@ def tokenizer_report(
     from pipeline.images.tokenizer import SavedTokenizer
     from pipeline.images.tokenizer_table import row_of, write_tokenizer_table
     from pipeline.networks.devices import check_gpus
-    from pipeline.store.provenance import write_provenance
     from pipeline.tokens.token_data import TokenData
 
     check_gpus(gpus, "scoring_resources.gpus")
@@ -65,6 +67,5 @@ def tokenizer_report(
         options.batch,
     )
     write_tokenizer_table({"run": f"{job.experiment} tokenizer"} | row, csv, markdown, numbers)
-    inputs = [images, tokens, tokenizer, image_reference, *([classifier] if classifier else [])]
-    inputs += [*(job.cache / name for name in features.files), *features.inputs]
-    write_provenance([csv, markdown, numbers], {"experiment": job.experiment}, job.config.seed, inputs)
+    inputs = [images, tokens, tokenizer, image_reference, classifier, *job.files_of(features)]
+    job.record([csv, markdown, numbers], {"experiment": job.experiment}, inputs)

@@ -1,8 +1,5 @@
-"""Tokens to weights: the training of one run."""
-
 from typing import Any
 
-from pipeline.stages.chosen import network_modules
 from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Metrics, NewWeights, Nodes, Tokens
@@ -18,7 +15,7 @@ def settings(job: Job) -> dict[str, Any]:
 
 @stage(
     settings=settings,
-    chosen=network_modules,
+    chosen=Job.network_modules,
     resources="runs.{name}.training.resources",
     each=Job.runs,
     when=lambda job: not job.run.weights,
@@ -45,7 +42,6 @@ def train(
     from pipeline.networks.objective import objective_of
     from pipeline.networks.saved import Description, is_told_classes, new_network, save_network
     from pipeline.store.atomic import write_json
-    from pipeline.store.provenance import write_provenance
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
     from pipeline.training.batches import LabelledRows
@@ -88,4 +84,4 @@ def train(
         parameters = {"parameters": sum(parameter.numel() for parameter in network.parameters())}
         write_json(metrics, {key: last[key] for key in ("step", "loss", "validation_loss")} | parameters)
         described = run.model_dump(mode="json", exclude={"sampling": True, "training": {"resources"}})
-        write_provenance([weights, metrics, history], described, run.seed, [tokens])
+        job.record([weights, metrics, history], described, [tokens], run.seed)

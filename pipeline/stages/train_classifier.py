@@ -1,23 +1,13 @@
-"""Images to a classifier; its features are used to compare images."""
-
-from typing import Any
-
 from pipeline.errors import KinoflowError
-from pipeline.stages.chosen import comparison, trains_classifier
 from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import CheckpointFolder, Gpus, History, Images, Metrics, NewWeights
 
 
-def settings(job: Job) -> dict[str, Any]:
-    """Return what the classifier depends on besides the images."""
-    return {"seed": job.config.seed} | comparison(job, "features")
-
-
 @stage(
-    settings=settings,
+    settings=lambda job: {"seed": job.config.seed} | job.comparison("features"),
     resources="scoring_resources",
-    when=lambda job: job.is_images and trains_classifier(job),
+    when=lambda job: job.is_images and job.trains_classifier(),
     plot=lambda job: LOSSES,
 )
 def train_classifier(
@@ -48,7 +38,6 @@ def train_classifier(
     from pipeline.images.feature_choice import ChosenFeatures, comparison_options
     from pipeline.images.imagedata import ImageData
     from pipeline.store.atomic import write_json
-    from pipeline.store.provenance import write_provenance
     from pipeline.store.seeds import derive_seed
     from pipeline.training.checkpoint import Checkpoints
     from pipeline.training.history import write_history
@@ -87,5 +76,4 @@ def train_classifier(
         last = {key: fitted.history[-1][key] for key in ("step", "loss", "validation_loss")}
         parameters = {"parameters": sum(parameter.numel() for parameter in network.parameters())}
         write_json(metrics, last | parameters | accuracy(fitted.network, data, fabric.device))
-        described: dict[str, Any] = {"classifier": options.model_dump(mode="json")}
-        write_provenance([weights, metrics, history], described, job.config.seed, [images])
+        job.record([weights, metrics, history], {"classifier": options.model_dump(mode="json")}, [images])

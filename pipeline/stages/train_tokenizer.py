@@ -1,11 +1,8 @@
-"""Images to a VQVAE."""
-
 from collections.abc import Iterator
 from typing import Any
 
-from pipeline.stages.chosen import of_codes
-from pipeline.stages.declaration import LOSSES, Need, stage
-from pipeline.stages.job import Job
+from pipeline.stages.declaration import LOSSES, stage
+from pipeline.stages.job import Job, Need
 from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Images, Metrics, NewWeights, Nodes
 
 
@@ -24,11 +21,7 @@ def needs(job: Job) -> Iterator[Need]:
 
 
 @stage(
-    settings=settings,
-    needs=needs,
-    resources="tokenizer.training.resources",
-    when=of_codes,
-    plot=lambda job: LOSSES,
+    settings=settings, needs=needs, resources="tokenizer.training.resources", when=Job.of_codes, plot=lambda job: LOSSES
 )
 def train_tokenizer(
     job: Job,
@@ -52,7 +45,7 @@ def train_tokenizer(
     from pipeline.images.tokenizer import SavedTokenizer
     from pipeline.images.vqgan import VQGAN, TokenizerObjective, describe, new_vqgan
     from pipeline.store.atomic import write_json
-    from pipeline.store.provenance import settings_hash, write_provenance
+    from pipeline.store.provenance import settings_hash
     from pipeline.store.seeds import derive_seed
     from pipeline.training.checkpoint import Checkpoints
     from pipeline.training.history import write_history
@@ -97,4 +90,4 @@ def train_tokenizer(
         write_json(metrics, {key: last[key] for key in ("step", "loss", "validation_loss")} | parameters)
         tokenizer = chosen.model_dump(mode="json", exclude={"training": {"resources"}})
         described = {"tokenizer": tokenizer, "codes": description.codes, "devices": fabric.world_size}
-        write_provenance([weights, metrics, history], described, job.config.seed, inputs)
+        job.record([weights, metrics, history], described, inputs)

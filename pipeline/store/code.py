@@ -21,7 +21,6 @@ PACKAGE = Path(__file__).parents[1]
 # These modules only carry settings and records, which the rules track as parameters and outputs.
 PLUMBING = (
     "pipeline.config",
-    "pipeline.stages.chosen",
     "pipeline.stages.declaration",
     "pipeline.stages.job",
     "pipeline.stages.parameters",

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline.stages.declaration import Need, stage
+from pipeline.stages.declaration import stage
+from pipeline.stages.job import Job, Need
 from pipeline.stages.parameters import Input, Output
-from pipeline.stages.job import Job
 
 
 def settings(job: Job) -> dict[str, Any]:

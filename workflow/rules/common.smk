@@ -1,4 +1,6 @@
 # The configuration, and what rules read from it and from the declarations of their stages (pipeline/stages).
+# Journals and checkpoints are parameters of rules, not output, so that Snakemake keeps them when a job fails and is
+# tried again.
 import os
 import re
 import shlex
@@ -13,7 +15,6 @@ from pipeline.config import REFERENCES
 from pipeline.config.loading import load_config, with_types
 from pipeline.errors import KinoflowError
 from pipeline.stages import load_stages, stage_called
-from pipeline.stages.chosen import judging_run, is_judged_from_outside, trains_classifier
 from pipeline.stages.job import Job
 from pipeline.store.code import constant_of
 from pipeline.store.places import Place
@@ -71,9 +72,16 @@ def at(place, ending="", **names):
     return pattern
 
 
+def shown(file, category, caption, label):
+    """Return a file that the report shows below a caption."""
+    return report(file, category=category, caption=f"../report/{caption}.rst", labels={"experiment": label})
+
+
 def table_at(place):
-    """Return the Markdown file and the numbers of a table."""
-    return {"markdown": at(place, ".md"), "numbers": at(place, ".json")}
+    """Return the files of a table; the report shows the CSV file. Its caption and label are called like its place."""
+    caption, label = place.name.lower().removesuffix("_table"), Path(place.value).name.replace("_", " ")
+    csv = shown(at(place, ".csv"), "Tables", caption, label)
+    return {"markdown": at(place, ".md"), "numbers": at(place, ".json"), "csv": csv}
 
 
 TARGETS = []  # what `snakemake` makes if no target is named
@@ -99,11 +107,11 @@ def rows_at(place, ending="", among=None):
     return files
 
 
-def shards_at(place, count, ending=""):
-    """Return a function that lists the shards of a run or reference."""
+def shards_at(place, stage, ending=""):
+    """Return a function that lists the shards of a run or reference that a stage writes."""
 
     def files(wildcards):
-        shards = count(job_of(wildcards))
+        shards = STAGES[stage].count(job_of(wildcards))
         return [at(place, ending, **wildcards, shard=str(shard), shards=str(shards)) for shard in range(shards)]
 
     return files
@@ -126,7 +134,7 @@ def weights_of(wildcards):
 
 def judge_weights_of(wildcards):
     """Return the weights of the run that judges the samples of the others, if there is one."""
-    run = judging_run(job_of(wildcards))
+    run = job_of(wildcards).judging_run()
     return [at(Place.WEIGHTS, experiment=wildcards.experiment, name=run)] if run else []
 
 
@@ -140,16 +148,8 @@ def flag(name, files):
     return text
 
 
-def sampling_shards(job):
-    return job.run.sampling.shards
-
-
-def relaxation_shards(job):
-    return job.crystals.relaxation.shards
-
-
-classifier_of = optional(Place.CLASSIFIER, ".safetensors", when=trains_classifier)
-tokenizer_of = optional(Place.TOKENIZER, ".safetensors", when=lambda job: job.experiment in CODES)
+classifier_of = optional(Place.CLASSIFIER, ".safetensors", when=Job.trains_classifier)
+tokenizer_of = optional(Place.TOKENIZER, ".safetensors", when=Job.of_codes)
 search_of = optional(Place.SEARCH, when=lambda job: job.run.sampling.searched)
 
 
@@ -163,13 +163,10 @@ def job_of(wildcards):
 def declared(name):
     """Return the parameters of a rule: the configuration file, and what its jobs depend on besides their inputs."""
 
-    def settings(wildcards):
-        return settings_and_code(name, wildcards.experiment, wildcards.get("name", ""))[0]
+    def part(number):
+        return lambda wildcards: settings_and_code(name, wildcards.experiment, wildcards.get("name", ""))[number]
 
-    def code(wildcards):
-        return settings_and_code(name, wildcards.experiment, wildcards.get("name", ""))[1]
-
-    return {"config": at(Place.CONFIG), "settings": settings, "code": code}
+    return {"config": at(Place.CONFIG), "settings": part(0), "code": part(1)}
 
 
 @cache  # Snakemake asks again for all ready jobs each time it schedules one
@@ -194,12 +191,50 @@ def files_of(name):
 
 def files_of_metrics(wildcards):
     """Return the same for metrics, and the file that says that the judge is available, if the judge is not a run."""
-    outside = is_judged_from_outside(job_of(wildcards))
+    outside = job_of(wildcards).judged_from_outside()
     return files_of("score")(wildcards) + ([at(Place.JUDGE, **wildcards)] if outside else [])
 
 
 def threads_of(name):
-    def threads(wildcards):
-        return STAGES[name].threads(job_of(wildcards))
+    return lambda wildcards: STAGES[name].threads(job_of(wildcards))
 
-    return threads
+
+# What samples are scored and drawn with besides themselves.
+
+
+def evidence_of(wildcards):
+    """Return the files that a run or reference is scored with: tables of crystals, or pictures of images."""
+    if wildcards.experiment in IMAGES:
+        classifier = classifier_of(wildcards)
+        return {
+            "pictures": at(Place.PICTURES, ".safetensors", **wildcards),
+            "image_reference": at(Place.IMAGE_REFERENCE, **wildcards),
+        } | ({"classifier": classifier[0]} if classifier else {})
+    if wildcards.experiment not in CRYSTALS:
+        return {}
+    return {
+        "structures": at(Place.STRUCTURES, ".parquet", **wildcards),
+        "described": at(Place.DESCRIBED, **wildcards),
+        "test": at(Place.DESCRIBED_TEST, **wildcards),
+    }
+
+
+def evidence_flags(wildcards):
+    flags = [(f"--{flag.replace('_', '-')}", path) for flag, path in evidence_of(wildcards).items()]
+    return shlex.join(word for flag in flags for word in flag)
+
+
+def prepared_images_of(wildcards):
+    """Return the images that the reference `images` shows as they are."""
+    return [at(Place.IMAGES, **wildcards)] if wildcards.name == "images" else []
+
+
+def figure_scores(wildcards):
+    """Return the scores, if the figure shows them."""
+    drawn_by = STAGES["figure"].chosen(job_of(wildcards))[0]
+    return rows_at(Place.SCORES)(wildcards) if constant_of(drawn_by, "SCORES", False) else []
+
+
+structures_of = rows_at(Place.STRUCTURES, ".parquet", among=CRYSTALS)
+relaxed_of = rows_at(Place.RELAXED, among=CRYSTALS)
+pictures_of = rows_at(Place.PICTURES, ".safetensors", among=IMAGES)

@@ -1,5 +1,4 @@
-# Crystals: from samples to all that is known about each structure. Journals of finished rows are not declared as
-# output, so that Snakemake keeps them when a job fails and is tried again.
+# Crystals: from samples to all that is known about each structure.
 localrules:
     decode,
     gather_relaxed,
@@ -99,8 +98,8 @@ rule relax:
 rule gather_relaxed:
     """Join relaxed shards."""
     input:
-        shards=shards_at(Place.RELAXED_SHARD, relaxation_shards),
-        provenance=shards_at(Place.RELAXED_SHARD, relaxation_shards, ".provenance.json"),
+        shards=shards_at(Place.RELAXED_SHARD, "relax"),
+        provenance=shards_at(Place.RELAXED_SHARD, "relax", ".provenance.json"),
     output:
         table=at(Place.RELAXED),
     log:
@@ -143,12 +142,6 @@ rule calibrate:
         hull=rules.hull.output.hull,
     output:
         **table_at(Place.CALIBRATION_TABLE),
-        csv=report(
-            at(Place.CALIBRATION_TABLE, ".csv"),
-            caption="../report/calibration.rst",
-            category="Tables",
-            labels={"experiment": "{experiment} calibration"},
-        ),
     log:
         f"{LOGS}/calibrate/{{experiment}}.log",
     benchmark:

@@ -1,5 +1,4 @@
-# Images: pictures of samples, the reference to compare them with, and their figures and tables. Journals are not
-# declared as output, so that Snakemake keeps them when a job fails and is tried again.
+# Images: pictures of samples, the reference to compare them with, and their figures and tables.
 localrules:
     conditional_path,
     sweeps,
@@ -126,12 +125,7 @@ rule conditional_path:
         tokens=at(Place.TOKENS),
         tokenizer=tokenizer_of,
     output:
-        figure=report(
-            at(Place.PATHS_FIGURE),
-            caption="../report/path.rst",
-            category="Figures",
-            labels={"experiment": "{experiment} paths"},
-        ),
+        figure=shown(at(Place.PATHS_FIGURE), "Figures", "path", "{experiment} paths"),
     log:
         f"{LOGS}/conditional_path/{{experiment}}.log",
     conda:
@@ -150,12 +144,6 @@ rule sweeps:
         scores=rows_at(Place.SCORES),
     output:
         **table_at(Place.SWEEPS_TABLE),
-        csv=report(
-            at(Place.SWEEPS_TABLE, ".csv"),
-            caption="../report/sweeps.rst",
-            category="Tables",
-            labels={"experiment": "{experiment} sweeps"},
-        ),
     log:
         f"{LOGS}/sweeps/{{experiment}}.log",
     conda:

@@ -1,7 +1,39 @@
-# Tables and figures.
+# Scores of runs and references (a reference has no network), and the tables and figures made from them.
 localrules:
     table,
     figure,
+
+
+rule score:
+    """Score samples with the metrics of an experiment."""
+    input:
+        unpack(evidence_of),
+        samples=at(Place.SAMPLES),
+        tokens=at(Place.TOKENS),
+        weights=weights_of,
+        judge=judge_weights_of,
+        files=files_of_metrics,
+    output:
+        scores=at(Place.SCORES),
+    log:
+        f"{LOGS}/score/{{experiment}}/{{name}}.log",
+    benchmark:
+        f"{BENCHMARKS}/score/{{experiment}}/{{name}}.tsv"
+    conda:
+        "../../envs/gpu.yaml"
+    threads: threads_of("score")
+    resources:
+        **resources_of("score"),
+    params:
+        **declared("score"),
+        weights=flag("--weights", weights_of),
+        evidence=evidence_flags,
+        judge=flag("--judge-weights", judge_weights_of),
+        journal=f"{RESULTS}/journals/score/{{experiment}}/{{name}}",
+    shell:
+        "python -m pipeline score --config {params.config:q} --experiment {wildcards.experiment} "
+        "--samples {input.samples:q} --tokens {input.tokens:q} {params.weights} {params.evidence} {params.judge} "
+        "--journal {params.journal:q} --gpus {resources.gpu} --output {output.scores:q} > {log:q} 2>&1"
 
 
 rule table:
@@ -10,12 +42,6 @@ rule table:
         scores=rows_at(Place.SCORES),
     output:
         **table_at(Place.TABLE),
-        csv=report(
-            at(Place.TABLE, ".csv"),
-            caption="../report/table.rst",
-            category="Tables",
-            labels={"experiment": "{experiment}"},
-        ),
     log:
         f"{LOGS}/table/{{experiment}}.log",
     conda:
@@ -37,12 +63,7 @@ rule figure:
         pictures=pictures_of,
         tokens=at(Place.TOKENS),
     output:
-        figure=report(
-            at(Place.FIGURE),
-            caption="../report/figure.rst",
-            category="Figures",
-            labels={"experiment": "{experiment}"},
-        ),
+        figure=shown(at(Place.FIGURE), "Figures", "figure", "{experiment}"),
     log:
         f"{LOGS}/figure/{{experiment}}.log",
     conda:

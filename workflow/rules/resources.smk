@@ -53,12 +53,6 @@ def resources_of(name):
         count = gpu if key == "gpu_model" else gpus_per_node  # a model goes with `gpu`, not with `gres`
         return lambda wildcards, **job: given(key, count(wildcards), wildcards, job)
 
-    def mem_mb(wildcards, attempt):
-        return CONFIG.limits.memory_of(asked(wildcards), attempt)
-
-    def runtime(wildcards, attempt):
-        return CONFIG.limits.minutes_of(asked(wildcards), attempt)
-
     return {key: of_profile(key) for key in GPU_JOBS} | {
         "gpu": gpu,
         "gres": gres,
@@ -67,6 +61,6 @@ def resources_of(name):
         "mpi": on_several_nodes(lambda wildcards: "srun"),
         "tasks": on_several_nodes(nodes),
         "tasks_per_gpu": on_several_nodes(lambda wildcards: 0),  # or the plugin would use `tasks` for it
-        "mem_mb": mem_mb,
-        "runtime": runtime,
+        "mem_mb": lambda wildcards, attempt: CONFIG.limits.memory_of(asked(wildcards), attempt),
+        "runtime": lambda wildcards, attempt: CONFIG.limits.minutes_of(asked(wildcards), attempt),
     }

@@ -63,19 +63,12 @@ if workflow.is_main_process and "snakemake" in sys.argv[0] and not any(map(ONLY_
     alone(check_unclaimed)
 
 
-def look_only_when_a_job_ends():
-    """Let Snakemake schedule when a job has ended, not on a timer.
-
-    To limit how many jobs start per second (--max-jobs-per-timespan), Snakemake 9 sets a timer of one second whenever it
-    looks for jobs to start, and sets it again when it fires: every job that ends adds one more timer. Our jobs take
-    seconds at least, so no limit is needed.
-    """
-    workflow.scheduler.job_rate_limiter = None
-
-
 onstart:
     check_profile()
     check_what_is_planned()
     alone(claim)
     write_config(Path(at(Place.CONFIG)), CONFIG)
-    look_only_when_a_job_ends()
+    # To limit how many jobs start per second (--max-jobs-per-timespan), Snakemake 9 sets a timer of one second whenever
+    # it looks for jobs to start, and sets it again when it fires: every job that ends adds one more timer. Our jobs take
+    # seconds at least, so no limit is needed: let it look when a job has ended.
+    workflow.scheduler.job_rate_limiter = None

@@ -47,7 +47,6 @@ rule prepare_pixels:
         "--images {input.images:q} --output {output.tokens:q} > {log:q} 2>&1"
 
 
-# Checkpoints are not declared as output, so that Snakemake keeps them when a job fails and is tried again.
 rule train_tokenizer:
     """Train the VQVAE that turns images into codes."""
     input:
@@ -114,12 +113,6 @@ rule tokenizer_report:
         files=files_of_metrics,
     output:
         **table_at(Place.TOKENIZER_TABLE),
-        csv=report(
-            at(Place.TOKENIZER_TABLE, ".csv"),
-            caption="../report/tokenizer.rst",
-            category="Tables",
-            labels={"experiment": "{experiment} tokenizer"},
-        ),
     log:
         f"{LOGS}/tokenizer_report/{{experiment}}.log",
     benchmark:

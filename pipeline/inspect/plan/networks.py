@@ -23,7 +23,6 @@ from pipeline.images.vqgan import new_discriminator
 from pipeline.images.vqvae import VQVAE
 from pipeline.inspect.plan.shapes import Images, Shape
 from pipeline.networks.saved import TokenShape, is_told_classes, new_network
-from pipeline.stages.chosen import judging_run, trains_classifier
 from pipeline.stages.job import Job
 
 BACKWARD = 2  # times the operations of a forward pass: gradients of the features, and of the weights
@@ -101,10 +100,10 @@ def networks_of(job: Job, shape: Shape) -> Networks:
     tokenizer = classifier = None
     if shape.images is not None and job.block.tokenizer is not None:
         tokenizer = count_tokenizer(job.block.tokenizer, job.data.options.codes, shape.images)
-    if shape.images is not None and trains_classifier(job):
+    if shape.images is not None and job.trains_classifier():
         options = ChosenFeatures.of(comparison_options(job.config, job.experiment).features).options
         classifier = count_classifier(options, shape.images, shape.classes), training_of(options)
-    judge = judging_run(job)
+    judge = job.judging_run()
     return Networks(of_run, trained, tokenizer, classifier, None if judge is None else of_run[judge][0])
 
 

@@ -11,7 +11,7 @@ from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.fetch.fetching import NETWORK, available
 from pipeline.fetch.resource import FetchError, mirror_directory
 from pipeline.inspect.preflight.findings import Findings
-from pipeline.stages.declaration import Need
+from pipeline.stages.job import Need
 
 OFFLINE = "HF_HUB_OFFLINE"
 

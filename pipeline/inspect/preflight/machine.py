@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.config import Config
 from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.inspect.preflight.findings import Findings
-from pipeline.stages.declaration import Need
+from pipeline.stages.job import Need
 from pipeline.store.atomic import FULL
 
 RESULTS_MINIMUM = 500_000_000  # bytes that must always be free for results; not an estimate
