@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.images.picture import ImageError
-from pipeline.store.mapped_files import map_file
+from pipeline.store.tensors import map_file
 
 
 class Stack:
