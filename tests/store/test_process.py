@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.inspect.trace.graph import trace_artefact
 from pipeline.inspect.trace.show import as_text
-from pipeline.store import process_record as process
+from pipeline.store import provenance as process
 from pipeline.store.journal import Journal
 from pipeline.store.provenance import gather_provenance, read_record, sidecar_of, write_provenance
 
