@@ -9,7 +9,7 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.networks.image_condition import Grid, checked_grid, new_class_embedding
 from pipeline.images.networks.llama import Llama, LlamaOptions
 from pipeline.networks.attention import KeyValueCache
-from pipeline.networks.decoding import Decoding
+from pipeline.networks.transformer import Decoding
 
 AUTOREGRESSIVE = True  # predicts the next token instead of x1 from x_t: it has no time and needs no path
 
