@@ -20,8 +20,8 @@ from pipeline.commands.given import FLAGS, Flags
 from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.stages.declaration import Stage
 from pipeline.stages.parameters import READ
-from pipeline.store import process_record
 from pipeline.store.atomic import FORBIDDEN, FULL
+from pipeline.store.provenance import set_command
 
 ERROR = 2  # exit status of an error that is explained in one message
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # so that logs can be followed, and a kill loses no output
-    process_record.set_command(given)
+    set_command(given)
     try:
         application(given)(given, exit_on_error=False, print_error=False, result_action="return_value")
     except BrokenPipeError:  # the reader, such as `head`, has seen enough

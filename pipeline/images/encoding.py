@@ -16,8 +16,8 @@ from pipeline.flow.chunks import row_chunks
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 from pipeline.images.imagedata import ImageData
 from pipeline.images.tokenizer import SavedTokenizer
-from pipeline.store.mapped_files import map_file
 from pipeline.store.progress import Progress
+from pipeline.store.tensors import map_file
 from pipeline.tokens.token_data import TokenData
 
 # Codes are the same if they are closer than this share of the median distance between neighbours, or than this

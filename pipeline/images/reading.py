@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pipeline.images.picture import Framing, ImageError
-from pipeline.store.mapped_files import map_file
 from pipeline.store.progress import Progress
+from pipeline.store.tensors import map_file
 
 LISTED = 1000  # most rejected files named in a record
 _SHOWN = 3  # most rejected files named in an error

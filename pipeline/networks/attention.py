@@ -1,6 +1,10 @@
 """Multi-head attention. It can hide tokens, look back only, use rotary positions, and cache keys and values.
 
-Letters in shapes: B sequences, S tokens of each, W features (width), H heads.
+Rotary positions: queries and keys are rotated by angles that grow with the position, so that their dot products depend
+on how far apart two tokens are, not on where they are. Two neighbouring features are one complex number, and each
+number rotates at its own frequency.
+
+Letters in shapes: B sequences, S tokens of each, W features (width), H heads, F = W / H features of a head.
 """
 
 from dataclasses import dataclass
@@ -9,11 +13,81 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.networks.rotary import Rotation
+from pipeline.errors import KinoflowError
+
+BASE = 10_000  # the frequencies of rotary positions are 1, ..., almost 1 / BASE radians per token
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """The factors exp(i angle) that rotate the features at some positions, complex [S, F / 2]."""
+
+    factors: Tensor
+
+    def apply(self, features: Tensor) -> Tensor:
+        """Return the rotated features [..., S, F] (queries or keys), in their own type."""
+        pairs = features.to(self.factors.real.dtype).unflatten(-1, (-1, 2))
+        turned = torch.view_as_complex(pairs) * self.factors  # one pass over memory; cosines and sines take five
+        return torch.view_as_real(turned).flatten(-2).to(features.dtype)
+
+
+def angles_of(positions: Tensor, features: int) -> Tensor:
+    """Return the angles at positions [S] for heads of an even number of features, float64[S, F / 2]."""
+    exponents = torch.arange(0, features, 2, dtype=torch.float64, device=positions.device) / features
+    return positions[:, None] * BASE**-exponents
+
+
+class RotaryTable(nn.Module):
+    """The rotations by angles [S, F / 2]; the first `prefix` belong to tokens before the sequence itself.
+
+    There are no parameters, and nothing to save.
+    """
+
+    def __init__(self, angles: Tensor, prefix: int = 0) -> None:
+        super().__init__()
+        self.length, self.prefix = len(angles), prefix
+        self.cosines: Tensor  # apart from the sines: converting a module to another type would drop imaginary parts
+        self.sines: Tensor
+        self.register_buffer("cosines", angles.cos().float(), persistent=False)
+        self.register_buffer("sines", angles.sin().float(), persistent=False)
+
+    def forward(self, tokens: int, before: int = 0) -> Rotation:
+        """Return the rotation for so many tokens, after `before` others."""
+        self.check(before + tokens - self.prefix)
+        there = slice(before, before + tokens)
+        return Rotation(torch.complex(self.cosines[there], self.sines[there]))
+
+    def check(self, length: int) -> None:
+        """Raise if sequences of `length` tokens, not counting the prefix, are too long."""
+        longest = self.length - self.prefix
+        if length > longest:
+            raise KinoflowError(
+                f"length: the model is made for sequences of at most {longest} tokens, got {length}; "
+                "give shorter ones, or train it on data of that length"
+            )
+
+
+class Rotary(RotaryTable):
+    """The rotations of the positions 0, ..., length - 1."""
+
+    def __init__(self, length: int, features: int) -> None:
+        super().__init__(angles_of(torch.arange(length), features))
+
+
+class GridRotary(RotaryTable):
+    """The rotations of a grid's cells, row by row: half of a head's features rotate with the row, half with the column.
+
+    The tokens of the prefix have no cell and are not rotated; F is a multiple of 4.
+    """
+
+    def __init__(self, rows: int, columns: int, features: int, prefix: int = 0) -> None:
+        row, column = torch.arange(rows).repeat_interleave(columns), torch.arange(columns).repeat(rows)
+        places = torch.cat([angles_of(row, features // 2), angles_of(column, features // 2)], dim=-1)
+        super().__init__(torch.cat([places.new_zeros(prefix, features // 2), places]), prefix)
 
 
 class KeyValueCache:
-    """The keys and values of the tokens that one block has seen, [B, H, S, W / H], with room for `length` tokens."""
+    """The keys and values of the tokens that one block has seen, [B, H, S, F], with room for `length` tokens."""
 
     def __init__(self, length: int) -> None:
         self._length, self._seen = length, 0
@@ -61,7 +135,7 @@ class Attention(nn.Module):
         """
         batch, tokens, width = features.shape
         projected = self.project(features).view(batch, tokens, 3, self.heads, width // self.heads)
-        queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, H, S, W / H] each
+        queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, H, S, F] each
         if sight.rotation is not None:
             queries, keys = sight.rotation.apply(queries), sight.rotation.apply(keys)
         if cache is not None:
@@ -73,5 +147,4 @@ class Attention(nn.Module):
             attn_mask=None if sight.seen is None else sight.seen[:, None, None, :],  # [B, 1, 1, S]
             is_causal=sight.causal and cache is None,  # a single query at the end sees all that came before
         )
-        combined: Tensor = self.combine(gathered.transpose(1, 2).reshape(batch, tokens, width))
-        return combined
+        return self.combine(gathered.transpose(1, 2).reshape(batch, tokens, width))

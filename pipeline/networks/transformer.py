@@ -4,6 +4,7 @@ Letters in shapes: B sequences, S tokens of each, W features (width), C features
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.config import Strict
+from pipeline.errors import KinoflowError
 from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
 from pipeline.networks.time_features import time_features
 
@@ -146,8 +148,29 @@ class Head(nn.Module):
 
     def forward(self, features: Tensor, modulation: tuple[Tensor, ...]) -> Tensor:
         """Return the logits [B, S, K] for features [B, S, W]; `modulation` comes from the condition."""
-        logits: Tensor = self.linear(modulated_norm(features, *modulation))
-        return logits
+        return self.linear(modulated_norm(features, *modulation))
+
+
+@dataclass
+class Decoding:
+    """Unfinished sequences of an autoregressive network: what is kept of the tokens so far, and of the condition."""
+
+    batch: int
+    length: int
+    modulations: list[tuple[Tensor, ...]]
+    head_modulation: tuple[Tensor, ...]
+    caches: list[KeyValueCache]
+    position: int = 0
+
+    def last_tokens(self, tokens: Tensor | None, begin: int, device: torch.device) -> Tensor:
+        """Return the tokens [B] before the next ones: those drawn last, or `begin` at the first position."""
+        if (tokens is None) != (self.position == 0) or self.position == self.length:
+            wanted = "None" if self.position == 0 else "the tokens drawn last"
+            raise KinoflowError(
+                f"tokens: {wanted} expected at position {self.position} of {self.length}; "
+                "take each position in turn, and call start for further sequences"
+            )
+        return torch.full((self.batch,), begin, device=device) if tokens is None else tokens
 
 
 class TimeEmbedding(nn.Module):
@@ -161,8 +184,7 @@ class TimeEmbedding(nn.Module):
     def forward(self, t: Tensor) -> Tensor:
         """Return the condition for times t [B], [B, C]."""
         features = time_features(t, TIME_FEATURES).to(self.first.weight.dtype)
-        condition: Tensor = self.second(functional.silu(self.first(features)))
-        return condition
+        return self.second(functional.silu(self.first(features)))
 
 
 def sinusoidal_positions(length: int, width: int) -> Tensor:

@@ -18,7 +18,7 @@ from typing import Any, Generic, ParamSpec
 from pipeline.config import Resources, TrainingResources
 from pipeline.stages.job import Job, Need
 from pipeline.store.code import code_hash
-from pipeline.store.fingerprint import fingerprint
+from pipeline.store.provenance import fingerprint
 
 P = ParamSpec("P")
 

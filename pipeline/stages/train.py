@@ -46,10 +46,9 @@ def train(
     from pipeline.tokens.token_data import TokenData
     from pipeline.training.batches import LabelledRows
     from pipeline.training.checkpoint import Checkpoints
-    from pipeline.training.history import write_history
+    from pipeline.training.history import TensorBoardLog, write_history
     from pipeline.training.loop import fit
     from pipeline.training.processes import new_fabric, start_processes
-    from pipeline.training.tensorboard import TensorBoardLog
 
     start_processes(gpus, nodes)
     run, data = job.run, TokenData.load(tokens)

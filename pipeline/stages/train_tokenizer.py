@@ -48,10 +48,9 @@ def train_tokenizer(
     from pipeline.store.provenance import settings_hash
     from pipeline.store.seeds import derive_seed
     from pipeline.training.checkpoint import Checkpoints
-    from pipeline.training.history import write_history
+    from pipeline.training.history import TensorBoardLog, write_history
     from pipeline.training.loop import fit
     from pipeline.training.processes import new_fabric, start_processes
-    from pipeline.training.tensorboard import TensorBoardLog
 
     start_processes(gpus, nodes)
     chosen, data = job.tokenizer, ImageData.load(images)

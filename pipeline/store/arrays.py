@@ -5,7 +5,7 @@ from process to process, so equal content would not give equal files.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,27 +35,19 @@ def write_arrays(path: Path, kind: str, arrays: Arrays, description: Mapping[str
 
 def read_description(path: Path, kind: str) -> dict[str, Any]:
     """Return the description of a file, which must be of the given `kind`."""
-    return _read(path, kind, with_arrays=False)[1]
+    return read_arrays(path, kind, names=())[1]
 
 
-def read_arrays(path: Path, kind: str) -> tuple[Arrays, dict[str, Any]]:
-    """Return the arrays of a file and its description; the file must be of the given `kind`."""
-    return _read(path, kind, with_arrays=True)
-
-
-def unreadable(path: Path, kind: str, error: Exception) -> KinoflowError:
-    """Return the error for a damaged file."""
-    return KinoflowError(f"{path}: cannot be read as a file of {kind} ({error}); remove it and make it again")
-
-
-def _read(path: Path, kind: str, *, with_arrays: bool) -> tuple[Arrays, dict[str, Any]]:
+def read_arrays(path: Path, kind: str, names: Iterable[str] | None = None) -> tuple[Arrays, dict[str, Any]]:
+    """Return some or all arrays of a file, and its description; the file must be of the given `kind`."""
     try:
         with safe_open(path, framework="numpy") as file:  # checks the header and the size of the file
             entry = json.loads((file.metadata() or {}).get(_ENTRY, "{}"))
-            arrays = {name: file.get_tensor(name) for name in file.keys()} if with_arrays else {}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in (file.keys() if names is None else names)}
     except (SafetensorError, OSError, ValueError) as error:
-        raise unreadable(path, kind, error) from error
+        raise KinoflowError(
+            f"{path}: cannot be read as a file of {kind} ({error}); remove it and make it again"
+        ) from error
     if entry.get("kind") != kind:
         raise KinoflowError(f"{path}: holds {entry.get('kind', 'something else')}, not {kind}; give another file")
-    description: dict[str, Any] = entry["description"]
-    return arrays, description
+    return arrays, entry["description"]

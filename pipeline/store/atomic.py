@@ -49,24 +49,18 @@ def _remove(temporary: Path) -> None:
 
 def _fault_of_disk(temporary: Path, error: Exception) -> OSError | None:
     """Return the disk error behind an error, or None if the disk is not to blame."""
-    cause: Exception | None = error
+    cause = error
     if said := _RUST.search(str(error)):  # safetensors gives the number only in its message
         cause = OSError(int(said[1]), os.strerror(int(said[1])))
     elif not isinstance(error, OSError | KinoflowError) and temporary.exists():
-        cause = _fault_of_more(temporary)  # torch does not say why, but its unfinished file still fills the disk
+        try:  # torch does not say why, but its unfinished file still fills the disk: more cannot be appended
+            with temporary.open("ab") as stream:
+                stream.write(bytes(_PROBE))
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError as fault:
+            cause = fault
     return cause if isinstance(cause, OSError) and cause.errno in (*FULL, *FORBIDDEN) else None
-
-
-def _fault_of_more(file: Path) -> OSError | None:
-    """Try to append to a file, and return the error if that fails."""
-    try:
-        with file.open("ab") as stream:
-            stream.write(bytes(_PROBE))
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        return error
-    return None
 
 
 def write_text(target: Path, text: str) -> None:

@@ -7,8 +7,6 @@ and velocities, only those that a run names count, so a new file affects no othe
 
 import ast
 import hashlib
-import io
-import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -25,9 +23,7 @@ PLUMBING = (
     "pipeline.stages.job",
     "pipeline.stages.parameters",
     "pipeline.store.code",
-    "pipeline.store.fingerprint",
     "pipeline.store.journal",
-    "pipeline.store.process_record",
     "pipeline.store.progress",
     "pipeline.store.provenance",
     "pipeline.store.tensor_journal",
@@ -71,9 +67,8 @@ def files_of(*modules: str) -> list[Path]:
 
 
 def _is_plumbing(module: str) -> bool:
-    if module == "pipeline.stages":  # it only lists the stages
-        return True
-    return any(module == one or module.startswith(f"{one}.") for one in PLUMBING)
+    """Return whether a module is plumbing; so is `pipeline.stages`, which only lists the stages."""
+    return module == "pipeline.stages" or f"{module}.".startswith(tuple(f"{one}." for one in PLUMBING))
 
 
 def modules_named(*choices: BaseModel | None) -> list[str]:
@@ -115,22 +110,17 @@ def _data(file: Path) -> tuple[Path, ...]:
 
 
 @cache
-def _imports(module: str) -> tuple[str, ...]:
+def _imports(module: str) -> frozenset[str]:
+    """Return what a module imports from this package: modules, the packages they lie in, and names in them."""
+    names: list[str] = []
     file = _file(module)
-    return tuple(_imports_in(module, file)) if file else ()
-
-
-def _imports_in(module: str, file: Path) -> Iterator[str]:
-    for node in _executed(ast.parse(file.read_text("utf-8"))):
-        names: list[str] = []
+    for node in _executed(ast.parse(file.read_text("utf-8"))) if file else ():
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for name in names:
-            if name.split(".")[0] == PACKAGE.name:
-                parts = name.split(".")
-                yield from (".".join(parts[:length]) for length in range(2, len(parts) + 1))
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    own = [name.split(".") for name in names if name.split(".")[0] == PACKAGE.name]
+    return frozenset(".".join(parts[:length]) for parts in own for length in range(2, len(parts) + 1))
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
@@ -169,19 +159,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _without_words(text: str) -> bytes:
-    """Return a module without comments, docstrings and empty lines; a docstring that shares a line with code stays."""
-    written = text.split("\n")
-    lines: list[str | None] = [*written]
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = written[row - 1][:column].rstrip() or None
-        elif token.type == tokenize.NL and not token.line.strip():
-            lines[token.start[0] - 1] = None
-    for node in ast.walk(ast.parse(text)):
+    """Return a module without docstrings, and without comments and line breaks that are not needed."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            first, last = node.body[0].lineno - 1, (node.body[0].end_lineno or 0) - 1
-            head, tail = (lines[first] or "").lstrip(), lines[last] or ""
-            if not head.startswith(("class ", "def ")) and tail.endswith(("'", '"')):
-                lines[first : last + 1] = [None] * (last + 1 - first)
-    return "\n".join(line for line in lines if line is not None).encode()
+            del node.body[0]
+    return ast.unparse(tree).encode()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.store.process_record import note_resumption
+from pipeline.store.provenance import note_resumption
 
 Result = TypeVar("Result")
 
@@ -40,8 +40,7 @@ class Journal:
         """Return the value that was kept under a key, or compute and keep it."""
         if key not in self.entries:
             self.add(key, compute())
-        value: Result = self.entries[key]
-        return value
+        return self.entries[key]
 
     def remove(self) -> None:
         """Delete the journal, and its folder if there is nothing else in it."""

@@ -5,7 +5,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import KinoflowError
@@ -22,45 +22,39 @@ def exclusive(path: Path, purpose: str) -> Iterator[bool]:
     The kernel frees the lock when its holder dies. Without locks we go on: every file is verified and replaced in one
     step, so at worst work is done twice.
     """
-    descriptor = _acquire(path, purpose)
-    if descriptor is None:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        # Unlink while the lock is still held: a process that waits on the old file notices in _acquire and starts over.
-        path.unlink(missing_ok=True)
-        os.close(descriptor)
-
-
-def _acquire(path: Path, purpose: str) -> int | None:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                logger.info("waiting for another process that is %s", purpose)
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if _is_current(descriptor, path):
-                return descriptor
-        except OSError as error:
-            os.close(descriptor)
-            if error.errno not in NO_LOCKS:
-                raise
-            logger.warning("%s: this file system has no locks (%s)", path.parent, error.strerror)
-            path.unlink(missing_ok=True)
-            return None
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
+        with path.open("ab") as file:  # closing it frees the lock
+            if not _locked(file.fileno(), path, purpose):
+                path.unlink(missing_ok=True)
+                yield False
+                return
+            if _is_current(file.fileno(), path):  # or the last holder has removed it: start over
+                try:
+                    yield True
+                finally:
+                    path.unlink(missing_ok=True)  # while the lock is still held, so that those who wait notice
+                return
 
 
-def _is_current(descriptor: int, path: Path) -> bool:
+def _locked(file: int, path: Path, purpose: str) -> bool:
+    """Wait for the lock of an open file; return False if the file system has no locks."""
     try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            logger.info("waiting for another process that is %s", purpose)
+            fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+        logger.warning("%s: this file system has no locks (%s)", path.parent, error.strerror)
+        return False
+    return True
+
+
+def _is_current(file: int, path: Path) -> bool:
+    try:
+        return os.path.samefile(file, path)
     except FileNotFoundError:
         return False
 
@@ -80,38 +74,24 @@ def claim(folder: Path, lock: Path) -> None:
             f"{lock}: belongs to another user, who has run the workflow in {folder}; get the right to write it, or use "
             "a directory of your own: --config results=<directory>"
         ) from None
-    if not _is_free(descriptor):
-        os.close(descriptor)
-        raise _at_work(folder)
+    _lock_or_refuse(descriptor, folder)
 
 
 def check_unclaimed(folder: Path, lock: Path) -> None:
     """Raise the error of `claim` if another run is at work in a folder; claim nothing."""
-    try:
-        descriptor = os.open(lock, os.O_RDWR)
-    except OSError:  # no run yet, or another user's, which `claim` reports
-        return
-    try:
-        if not _is_free(descriptor):
-            raise _at_work(folder)
-    finally:
-        os.close(descriptor)
+    with suppress(OSError), lock.open("r+b") as file:  # no run yet, or another user's, which `claim` reports
+        _lock_or_refuse(file.fileno(), folder)
 
 
-def _is_free(descriptor: int) -> bool:
-    """Lock an open file, and return whether that worked; on a file system without locks it always does."""
+def _lock_or_refuse(file: int, folder: Path) -> None:
+    """Lock an open file, or raise if another run has; a file system without locks refuses nobody."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
+        raise KinoflowError(
+            f"{folder}: another run is at work there; wait until it has ended, name all targets in one call, or give "
+            "this one a directory of its own: --config results=<directory>"
+        ) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
-    return True
-
-
-def _at_work(folder: Path) -> KinoflowError:
-    return KinoflowError(
-        f"{folder}: another run is at work there; wait until it has ended, name all targets in one call, or give "
-        "this one a directory of its own: --config results=<directory>"
-    )

@@ -4,15 +4,19 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+import resource
+import socket
 import subprocess
+import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pipeline import __version__
 from pipeline.store.atomic import read_json, write_json
-from pipeline.store.process_record import process_record
 
 PACKAGES = (
     *("torch", "numpy", "scipy", "pandas", "pyarrow", "safetensors", "lightning-fabric", "snakemake"),
@@ -21,6 +25,10 @@ PACKAGES = (
     *("pillow", "vector-quantize-pytorch"),
 )
 USED = ("command", "device", "host", "started", "wall_seconds", "peak_memory_mb", "resumed")
+_STARTED, _CLOCK = datetime.now(UTC), time.monotonic()  # at import, which the command line does first
+_BYTES = 1 if sys.platform == "darwin" else 1024  # per unit of ru_maxrss
+_command: list[str] = []
+_taken_up: list[str] = []
 
 
 def sidecar_of(artefact: Path) -> Path:
@@ -56,26 +64,21 @@ def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
     used: list[dict[str, Any]] = [
         {"artefact": path} | {key: record.get(key) for key in USED} for path, record in records.items()
     ]
-    first, *others = records.values()
-    inputs = dict(first["inputs"])
-    for record in others:
-        inputs |= record["inputs"]
     gathered = {
         **identity_of(artefact),
-        "inputs": inputs,
+        "inputs": {path: known for record in records.values() for path, known in record["inputs"].items()},
         "command": process_record()["command"],
         "wall_seconds": round(sum(shard["wall_seconds"] for shard in used), 3),
         "peak_memory_mb": max(shard["peak_memory_mb"] for shard in used),
         "resumed": any(shard["resumed"] for shard in used),
         "shards": used,
     }
-    write_json(sidecar_of(artefact), first | gathered)
+    write_json(sidecar_of(artefact), records[str(shards[0])] | gathered)
 
 
 def read_record(artefact: Path) -> dict[str, Any]:
     """Return the provenance of an artefact, which must be there."""
-    record: dict[str, Any] = read_json(sidecar_of(artefact))
-    return record
+    return read_json(sidecar_of(artefact))
 
 
 def settings_hash(settings: Mapping[str, Any]) -> str:
@@ -112,6 +115,11 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def fingerprint(settings: Mapping[str, Any], inputs: Iterable[Path], code: str) -> str:
+    """Return a hash of what unfinished work is made from: with other settings, data or code it cannot be resumed."""
+    return settings_hash({"settings": settings, "inputs": [known_hash(path) for path in inputs], "code": code})
+
+
 @cache
 def code_version() -> str:
     """Return the version of the package and, in a Git repository, the output of `git describe`."""
@@ -121,3 +129,53 @@ def code_version() -> str:
     except FileNotFoundError:  # no git on this machine: the version alone has to do
         return __version__
     return f"{__version__} ({described.stdout.strip()})" if described.returncode == 0 else __version__
+
+
+def set_command(arguments: Sequence[str]) -> None:
+    """Remember the command line of this process, given its arguments."""
+    _command[:] = ["python", "-m", "pipeline", *arguments]
+
+
+def note_resumption(work: str) -> None:
+    """Remember that this process resumes earlier work: its time and memory are not all that the work took."""
+    _taken_up.append(work)
+
+
+def process_record() -> dict[str, Any]:
+    """Return the command, device, host, start, seconds and peak memory of this process so far.
+
+    `peak_memory_mb` is the peak of the process or of its largest finished child, whichever is more. If work was
+    `resumed`, only the last attempt counts.
+    """
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    peak = max(resource.getrusage(kind).ru_maxrss for kind in kinds) * _BYTES
+    return {
+        "command": list(_command or sys.orig_argv),
+        "device": device(),
+        "host": socket.gethostname(),
+        "started": _STARTED.isoformat(timespec="milliseconds"),
+        "wall_seconds": round(time.monotonic() - _CLOCK, 3),
+        "peak_memory_mb": round(peak / 1e6, 1),
+        "resumed": bool(_taken_up),
+    }
+
+
+def device() -> str:
+    """Return the names of the CUDA devices that were used or, if none was, the model of the processor."""
+    torch: Any = sys.modules.get("torch")  # if nothing imported it, nothing was computed with it
+    if torch is None or not torch.cuda.is_initialized():
+        return processor()
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        used = list(range(min(torch.distributed.get_world_size(), torch.cuda.device_count())))  # one per process
+    else:
+        used = [number for number in range(torch.cuda.device_count()) if torch.cuda.max_memory_allocated(number)]
+    return ", ".join(torch.cuda.get_device_name(number) for number in used) or processor()
+
+
+@cache
+def processor() -> str:
+    """Return the model of the processor, as Linux names it, or the kind of machine."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text(encoding="utf-8", errors="replace").splitlines() if described.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()

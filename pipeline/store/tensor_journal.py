@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pipeline.errors import KinoflowError
 from pipeline.store.arrays import read_description
-from pipeline.store.process_record import note_resumption
+from pipeline.store.provenance import note_resumption
 from pipeline.store.tensors import read_tensors, write_tensors
 
 KIND = "finished work"
@@ -47,11 +47,10 @@ class TensorJournal:
             return None
         try:
             tensors, description = read_tensors(path, KIND)
+            if description.get("sha256") != _checksum(tensors):
+                raise KinoflowError(f"{path}: is damaged")
         except KinoflowError as error:
             print(f"passed over: {error}", file=sys.stderr, flush=True)
-            return None
-        if description.get("sha256") != _checksum(tensors):
-            print(f"passed over: {path}: is damaged", file=sys.stderr, flush=True)
             return None
         return {key: tensor.clone() for key, tensor in tensors.items()}  # mapped, and the file may be replaced
 

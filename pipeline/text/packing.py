@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from pipeline.store.atomic import write_json
-from pipeline.store.process_record import note_resumption
 from pipeline.store.progress import LINE_EVERY
+from pipeline.store.provenance import note_resumption
 from pipeline.text.corpus import CorpusError, Document
 from pipeline.text.tokenizer import PIECE, Tokenizer
 

@@ -13,19 +13,28 @@ from dataclasses import dataclass
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 
 from pipeline.config import Training
-from pipeline.store.process_record import note_resumption
+from pipeline.errors import KinoflowError
 from pipeline.store.progress import Progress
+from pipeline.store.provenance import note_resumption
 from pipeline.store.seeds import derive_seed
 from pipeline.training.batches import Batches, LabelledRows
 from pipeline.training.checkpoint import Checkpoints
-from pipeline.training.errors import Interrupted, TrainingError
 from pipeline.training.history import Row
-from pipeline.training.interruption import stop_requests
-from pipeline.training.optimiser import learning_rate, moving_average, new_optimiser
+from pipeline.training.processes import stop_requests
 
 Objective = Callable[[nn.Module, Tensor, torch.Generator], Tensor]  # (network, x1 [B, D], noise) -> losses [B, D]
+Tensors = tuple[Tensor, ...] | list[Tensor]
+
+
+class TrainingError(KinoflowError):
+    """Training that cannot go on."""
+
+
+class Interrupted(TrainingError):
+    """Training that was asked to stop and has written a checkpoint; running it again goes on from there."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +61,11 @@ def fit(
 
     `on_row` gets each new row of the history. `on_checkpoint` gets all rows whenever a checkpoint is written.
     """
-    _check_parts(training.parts, fabric.world_size)
-    model, optimiser = fabric.setup(network, new_optimiser(network, training))
+    if training.parts % fabric.world_size:
+        shared = f"{fabric.world_size} processes cannot share them; set it to a multiple"
+        raise TrainingError(f"training.parts = {training.parts}: {shared}")
+    adam = torch.optim.AdamW(network.parameters(), betas=training.betas, weight_decay=training.weight_decay)
+    model, optimiser = fabric.setup(network, adam)  # the learning rate is set in each step
     average = moving_average(network, training.ema)
     batches = Batches(train, training.batch, derive_seed(seed, "batches"))
     limit = training.gradient_clip or math.inf
@@ -83,7 +95,7 @@ def fit(
         Progress("training", training.steps, start, shown=fabric.is_global_zero) as progress,
     ):
         for step in range(start, training.steps):
-            rate = learning_rate(training, step)
+            rate = training.learning_rate * min(1.0, (step + 1) / max(1, training.warmup))
             for group in optimiser.param_groups:
                 group["lr"] = rate
             loss = _add_gradients(fabric, model, objective, batches.at(step).chunk(training.parts), seed, step)
@@ -98,13 +110,13 @@ def fit(
             validated = done % training.validate_every == 0 or done == training.steps
             if validated or done % training.log_every == 0:
                 row: Row = {"step": done, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
-                measured = None
+                row["validation_loss"] = None
                 if validated:
                     with fabric.autocast():
-                        measured = validation_loss(average, objective, validation, rows_at_once, seed)
-                history.append(row | {"validation_loss": measured})
+                        row["validation_loss"] = validation_loss(average, objective, validation, rows_at_once, seed)
+                history.append(row)
                 if fabric.is_global_zero:
-                    on_row(history[-1])
+                    on_row(row)
             stopped = fabric.strategy.reduce_boolean_decision(request.signal_name is not None, all=False)
             if stopped or done % training.checkpoint_every == 0 or done == training.steps:
                 checkpoint(done)
@@ -114,6 +126,20 @@ def fit(
                     raise Interrupted(f"{why}: stopped after step {done}; run it again to go on")
             progress.advance(done, f"loss {loss:.4f}")
     return Fitted(average.module, history)
+
+
+def moving_average(network: nn.Module, decay: float) -> AveragedModel:
+    """Return the exponential moving average of a network's weights.
+
+    After n updates the decay is at most (1 + n) / (10 + n), so that the first weights are soon forgotten.
+    """
+
+    @torch.no_grad()
+    def update(averages: Tensors, current: Tensors, updates: Tensor | int) -> None:
+        step = int(updates)
+        torch._foreach_lerp_(averages, current, 1 - min(decay, (1 + step) / (10 + step)))
+
+    return AveragedModel(network, multi_avg_fn=update)
 
 
 @torch.no_grad()
@@ -151,11 +177,6 @@ def _check_start(fabric: Fabric, start: int, checkpoints: Checkpoints) -> None:
     if len(set(found)) > 1:
         seen = f"the processes see checkpoints of different steps ({', '.join(map(str, found))})"
         raise TrainingError(f"{checkpoints.folder}: {seen}; try again")
-
-
-def _check_parts(parts: int, processes: int) -> None:
-    if parts % processes:
-        raise TrainingError(f"training.parts = {parts}: {processes} processes cannot share them; set it to a multiple")
 
 
 def _diverged(step: int, loss: float, norm: float, training: Training, checkpoints: Checkpoints) -> str:

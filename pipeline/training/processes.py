@@ -1,13 +1,17 @@
-"""The processes of one training: how they start, on one node or several, and which devices they use.
+"""The processes of one training: how they start, on one node or several, which devices they use, and how they stop.
 
 `torchrun` starts one process per device of a node, and finds the other nodes. On several nodes, SLURM's `srun` starts
 `torchrun` on each. Each process finds its rank in its environment.
 """
 
 import os
+import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
 
 from lightning_fabric import Fabric
 from lightning_fabric.plugins.environments.torchelastic import TorchElasticEnvironment
@@ -17,6 +21,7 @@ from pipeline.errors import KinoflowError
 from pipeline.networks.devices import check_gpus
 
 DAY = 24 * 60 * 60
+SIGNALS = (signal.SIGTERM, signal.SIGINT)  # the end of an allocation, Ctrl-C
 
 
 def start_processes(gpus: int, nodes: int) -> None:
@@ -70,5 +75,33 @@ def new_fabric(training: Training, gpus: int, key: str, *, unused: bool = False)
 def _free_port() -> int:
     with socket.socket() as listening:
         listening.bind(("", 0))
-        port: int = listening.getsockname()[1]
-        return port
+        return int(listening.getsockname()[1])
+
+
+@dataclass
+class StopRequest:
+    """The name of the signal that asked to stop, if one did."""
+
+    signal_name: str | None = None
+
+
+@contextmanager
+def stop_requests() -> Iterator[StopRequest]:
+    """Catch the signals while the block runs; the first sets the flag, a second Ctrl-C acts as usual.
+
+    A second SIGTERM does nothing: at a time limit, SLURM sends one to the step and another by way of `srun`.
+    """
+    request = StopRequest()
+    previous = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        request.signal_name = signal.Signals(number).name
+        signal.signal(signal.SIGINT, previous[signal.SIGINT])
+
+    for number in SIGNALS:
+        signal.signal(number, note)
+    try:
+        yield request
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

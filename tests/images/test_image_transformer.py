@@ -14,7 +14,7 @@ from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.networks.image_transformer import Options, build
 from pipeline.images.networks.llama import DEVIATION, GatedPerceptron
-from pipeline.networks.rotary import GridRotary, angles_of
+from pipeline.networks.attention import GridRotary, angles_of
 
 VOCABULARY = Vocabulary.single(10, specials=1)
 GRID = (3, 4, 1)

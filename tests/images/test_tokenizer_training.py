@@ -23,7 +23,7 @@ from pipeline.images.vqgan import TokenizerObjective, describe
 from pipeline.stages.job import Job
 from pipeline.stages.train_tokenizer import train_tokenizer as train_tokenizer_stage
 from pipeline.store.provenance import sidecar_of
-from pipeline.training.errors import Interrupted
+from pipeline.training.loop import Interrupted
 
 
 @dataclass

@@ -23,7 +23,7 @@ def made(path: Path, *inputs: Path) -> Path:
 @pytest.fixture
 def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     """A table of two scores, which share tokens from one file of the catalogue and one of the user."""
-    monkeypatch.setattr("pipeline.store.process_record._taken_up", [])  # by other tests of this process
+    monkeypatch.setattr("pipeline.store.provenance._taken_up", [])  # by other tests of this process
     results = tmp_path / "results/tiny"
     data, own = tmp_path / "data/cache/mp20/train.csv", tmp_path / "own.txt"
     for path in (data, own):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pipeline.errors import KinoflowError
-from pipeline.networks.rotary import Rotary, Rotation, angles_of
+from pipeline.networks.attention import Rotary, Rotation, angles_of
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:

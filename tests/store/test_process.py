@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.inspect.trace import as_text, trace_artefact
-from pipeline.store import process_record as process
+from pipeline.store import provenance as process
 from pipeline.store.journal import Journal
 from pipeline.store.provenance import gather_provenance, read_record, sidecar_of, write_provenance
 

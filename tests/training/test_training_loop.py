@@ -8,8 +8,7 @@ import torch
 from small_problem import Problem
 from torch import Tensor
 
-from pipeline.training.errors import Interrupted, TrainingError
-from pipeline.training.loop import Fitted
+from pipeline.training.loop import Fitted, Interrupted, TrainingError
 
 
 def assert_same(one: Fitted, other: Fitted) -> None:

@@ -22,7 +22,7 @@ from pipeline.errors import KinoflowError
 from pipeline.stages.job import RunJob
 from pipeline.stages.prepare import prepare as prepare_stage
 from pipeline.stages.train import train as train_stage
-from pipeline.training.errors import Interrupted, TrainingError
+from pipeline.training.loop import Interrupted, TrainingError
 from pipeline.training.processes import launch_command, start_processes
 
 ROOT = Path(__file__).parents[2]

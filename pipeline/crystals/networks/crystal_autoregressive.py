@@ -12,8 +12,7 @@ from pipeline.crystals.networks import CrystalLayout, begin_token, present_atoms
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import KeyValueCache, Sight
-from pipeline.networks.decoding import Decoding
-from pipeline.networks.transformer import Blocks, Head, TransformerOptions, sinusoidal_positions
+from pipeline.networks.transformer import Blocks, Decoding, Head, TransformerOptions, sinusoidal_positions
 
 AUTOREGRESSIVE = True  # predicts the next token instead of x1 from x_t: it has no time and needs no path
 

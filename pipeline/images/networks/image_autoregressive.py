@@ -8,7 +8,7 @@ from torch import Tensor
 from pipeline.images.networks.image_condition import Grid, builder, new_class_embedding
 from pipeline.images.networks.llama import Llama, LlamaOptions
 from pipeline.networks.attention import KeyValueCache
-from pipeline.networks.decoding import Decoding
+from pipeline.networks.transformer import Decoding
 
 AUTOREGRESSIVE = True  # predicts the next token instead of x1 from x_t: it has no time and needs no path
 

@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.images.networks.image_condition import Grid
-from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
-from pipeline.networks.rotary import GridRotary
+from pipeline.networks.attention import EVERYTHING, Attention, GridRotary, KeyValueCache, Sight
 from pipeline.networks.transformer import TransformerOptions
 
 DEVIATION = 0.02  # of the initial weights; those of the last layer are zero

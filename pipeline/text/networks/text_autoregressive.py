@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import KeyValueCache
-from pipeline.networks.decoding import Decoding
+from pipeline.networks.transformer import Decoding
 from pipeline.text.networks.text_transformer import EMBEDDING_DEVIATION, TextOptions, TextTransformer
 
 AUTOREGRESSIVE = True  # predicts the next token instead of x1 from x_t: it has no time and needs no path

@@ -6,8 +6,7 @@ Letters in shapes: B sequences, D tokens of each, W features, K tokens of the vo
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from pipeline.networks.attention import KeyValueCache, Sight
-from pipeline.networks.rotary import Rotary
+from pipeline.networks.attention import KeyValueCache, Rotary, Sight
 from pipeline.networks.transformer import Blocks, Head, TransformerOptions
 
 # The deviation of the embeddings before training. The gates are closed then, so a tied head sees the embedding of each
