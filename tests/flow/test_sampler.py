@@ -129,7 +129,7 @@ def test_drawn_steps_follow_the_written_out_kernel(name: str, corrector: Correct
     for x1, z in ((1, 1), (1, 3), (0, 2), (3, 3), (5, 4), (1, 8)):
         target, start = torch.full((count,), x1), torch.full((count,), z)
         seen = (
-            torch.bincount(transition.advance(start, lambda x1=target: x1, t, t_next, seeded(9)), minlength=9) / count
+            torch.bincount(transition.advance(start, target, t, t_next, seeded(9)), minlength=9) / count
         )
         times = (torch.tensor([time]).double() for time in (t, t_next))
         expected = transition.probabilities(target[:1], start[:1], *times)[0]
