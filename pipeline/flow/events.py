@@ -90,7 +90,7 @@ def draw_candidates(
     >>> chances = Chances(torch.tensor([[0.5], [1.0]], dtype=torch.float64), exact=True, once=True)
     >>> kinds = torch.zeros(1, 6, dtype=torch.int64)
     >>> draw_candidates(chances, kinds, kinds == 0, torch.Generator().manual_seed(0))[2]
-    tensor([0, 1, 0, 1, 0, 1])
+    tensor([1, 1, 0, 1, 1, 1])
     """
     steps = len(chances.bound)
     if not chances.once:
@@ -176,7 +176,9 @@ class Schedule:
 def _pieces(rank: Tensor, lengths: Tensor) -> tuple[Tensor, list[int], list[int]]:
     """Return the number of the piece of each ordered visit, where each piece starts, and how many columns it needs."""
     most = PIECES if len(lengths) and bool(lengths.min() < lengths.max()) else 1
-    piece_of, start_of, widths, start = torch.empty_like(rank), [], [], 0
+    start_of: list[int] = []
+    widths: list[int] = []
+    piece_of, start = torch.empty_like(rank), 0
     for size in torch.bincount(rank).tolist():
         for part in torch.arange(start, start + size).tensor_split(max(1, min(most, size // SMALLEST_PIECE))):
             piece_of[part] = len(start_of)

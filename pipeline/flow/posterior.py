@@ -62,7 +62,9 @@ class Asked:
     def everything(cls, kinds: Tensor, count: int) -> "Asked":
         """Return all tokens of all sequences, with kinds [B, D] out of `count`."""
         kinds = kinds.flatten()
-        which = [slice(None)] if count == 1 else [(kinds == kind).nonzero().squeeze(-1) for kind in range(count)]
+        which: list[slice | Tensor] = [slice(None)]
+        if count > 1:
+            which = [(kinds == kind).nonzero().squeeze(-1) for kind in range(count)]
         return cls(slice(None), None, kinds, which)
 
 
@@ -98,7 +100,9 @@ class PosteriorSampler:
         for which, columns in zip(asked.of_kinds, self._columns, strict=True):
             of_kind, numbers = rows[:, columns][which], uniforms[which]
             tokens = torch.empty(len(of_kind), dtype=torch.int64, device=z.device)
-            for part in row_chunks(*of_kind.shape, budget=chunks.MEMORY_BUDGET // 16):  # small: rows stay in the cache
+            for part in row_chunks(
+                len(of_kind), of_kind.shape[1], chunks.MEMORY_BUDGET // 16
+            ):  # small: rows stay in the cache
                 tokens[part] = self._draw(of_kind[part], numbers[part])
             drawn[which] = tokens + columns.start if isinstance(columns, slice) else columns.to(z.device)[tokens]
         return torch.where(self._absorbed.on(z.device)[asked.kinds, z], z, drawn)

@@ -97,9 +97,10 @@ def sample(
 
     The way "steps" asks the model about every sample in every step. "events" asks only where a token may jump, which
     needs a mixture path under its kinetic-optimal velocity (see `pipeline.flow.events`). Both have the same law, and
-    "auto" takes events where it can; then `on_step` is called at the end. The model is told the classes `labels` [B],
-    if given. It `answers_at` some places only, or takes `ragged` batches without the last columns if no sample has
-    anything to generate there: say so, if it can.
+    "auto" takes events where it can; then `on_step` is called at the end. So the model sees some of the samples at a
+    time, in any order, and must treat each by itself. What differs between samples is given as `labels` [B] and passed
+    on to it. Say so if it `answers_at` some places only, or takes `ragged` batches: without the last columns if no
+    sample has anything to generate there.
 
     >>> path = build_path("metric", Vocabulary.single(4))
     >>> model = ExactPosterior(path, torch.tensor([[0, 1], [3, 2]]), torch.tensor([0.5, 0.5]))

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from pipeline.images.networks.image_condition import Grid
 from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
+from pipeline.networks.denoiser import Denoiser
 from pipeline.networks.rotary import GridRotary
 from pipeline.networks.transformer import TransformerOptions
 
@@ -71,7 +72,7 @@ class LlamaBlock(nn.Module):
         return computed
 
 
-class Llama(nn.Module):
+class Llama(Denoiser):
     """Embeddings, attention blocks that know rows and columns, and K logits; subclasses add the prefix.
 
     The channels of a pixel count as neighbouring columns.
