@@ -57,7 +57,7 @@ class Sampling(Strict):
     """How samples are drawn."""
 
     count: int = Field(1000, ge=1, description="number of samples")
-    steps: int = Field(64, ge=1, description="steps from the source to data; each is one network evaluation")
+    steps: int = Field(64, ge=1, description="steps from the source to data (NFE)")
     velocity: Annotated[VelocityChoice, NameAlone] = Field(
         VelocityChoice(name="kinetic_optimal"), description="velocity that follows the path"
     )
@@ -71,6 +71,11 @@ class Sampling(Strict):
         1.0, ge=0, description="scale of classifier-free guidance, of networks that are told classes; 1: none"
     )
     corrector: Corrector | None = Field(None, description="a corrector; null: none")
+    way: Literal["auto", "events", "steps"] = Field(
+        "auto",
+        description="events: ask the network only where a token may jump, on mixture paths; steps: in every step; "
+        "auto: events where possible. The law of the samples is the same",
+    )
     searched: bool = Field(False, description="take the velocity and the corrector that the search found")
     block: int = Field(1000, ge=1, description="samples drawn at once; each block has its own seed")
     shards: int = Field(1, ge=1, description="jobs the blocks are spread over; does not change the samples")

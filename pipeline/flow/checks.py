@@ -27,13 +27,18 @@ def check_tokens(x: Tensor, size: int, argument: str) -> None:
 
 def check_logits(logits: Tensor, size: int, argument: str = "logits") -> None:
     """Raise if the last axis is not the vocabulary or a value is NaN or +inf."""
-    if logits.shape[-1] != size:
-        raise FlowError(f"{argument}: the last axis must have the vocabulary's {size} entries, got {logits.shape[-1]}")
+    check_size(logits, size, argument)
     bad = ~(logits.amax(-1) < torch.inf)  # a row's maximum is NaN if any of its values is
     if bool(bad.any()):
         raise FlowError(
             f"{argument}: {int(bad.sum())} rows hold NaN or +inf; look for a diverged training run or a faulty network"
         )
+
+
+def check_size(logits: Tensor, size: int, argument: str = "logits") -> None:
+    """Raise if the last axis is not the vocabulary."""
+    if logits.shape[-1] != size:
+        raise FlowError(f"{argument}: the last axis must have the vocabulary's {size} entries, got {logits.shape[-1]}")
 
 
 def check_count(value: int, argument: str) -> None:

@@ -27,8 +27,8 @@ def guided(conditional: Model, unconditional: Model, scale: float) -> Model:
     if scale == 0:
         return unconditional
 
-    def model(x: Tensor, t: Tensor) -> Tensor:
-        with_class, without = conditional(x, t), unconditional(x, t)
+    def model(x: Tensor, t: Tensor, **given: Tensor) -> Tensor:
+        with_class, without = conditional(x, t, **given), unconditional(x, t, **given)
         excluded = (with_class == -torch.inf) | (without == -torch.inf)  # their difference would be NaN, or +inf
         return (without + scale * (with_class - without)).masked_fill(excluded, -torch.inf)
 

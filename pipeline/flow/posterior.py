@@ -1,17 +1,21 @@
 """The factorised posterior p(x1 | x_t): from logits to probabilities, draws of x1, and the exact one for a small q."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from pipeline.flow.categorical import draw, sharpen, uniform
-from pipeline.flow.checks import check_distribution, check_logits, check_tokens
+from pipeline.flow import chunks
+from pipeline.flow.categorical import LogitsDraw
+from pipeline.flow.checks import check_distribution, check_logits, check_size, check_tokens
 from pipeline.flow.chunks import row_chunks
+from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 
-Model = Callable[[Tensor, Tensor], Tensor]  # (x int64[B, D], t float[B]) -> logits [B, D, K]
+# (x int64[B, D], t float[B]) -> logits [B, D, K]. If the sampler is given classes, it passes them on as `labels` [B].
+Model = Callable[..., Tensor]
 
 
 def constrain(path: Path, logits: Tensor, z: Tensor, kinds: Tensor) -> Tensor:
@@ -41,34 +45,67 @@ def log_posterior(path: Path, logits: Tensor, x1: Tensor, z: Tensor) -> Tensor:
     return torch.log_softmax(constrain(path, logits, z, path.vocabulary.kinds_of(x1)), dim=-1)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The tokens of a batch for which x1 is drawn.
+
+    `rows`: the batch, as a part of all sequences. `places` [n]: the tokens, as numbers into the flattened batch; None:
+    all of them. `kinds` [n]: their kinds. `of_kinds`: for each kind, which of the n tokens are of that kind.
+    """
+
+    rows: slice | Tensor
+    places: Tensor | None
+    kinds: Tensor
+    of_kinds: list[slice | Tensor]
+
+    @classmethod
+    def everything(cls, kinds: Tensor, count: int) -> "Asked":
+        """Return all tokens of all sequences, with kinds [B, D] out of `count`."""
+        kinds = kinds.flatten()
+        which: list[slice | Tensor] = [slice(None)]
+        if count > 1:
+            which = [(kinds == kind).nonzero().squeeze(-1) for kind in range(count)]
+        return cls(slice(None), None, kinds, which)
+
+
 class PosteriorSampler:
-    """Draws x1 from a model's posterior, sharpened by the filters, and counts the evaluations of the model."""
+    """Draws x1 from a model's posterior, sharpened by the filters, from rows over the tokens of one kind only.
+
+    Nothing here waits for the device: logits that are NaN or leave no token possible are noticed by `check`. If the
+    model `answers_at` some places, it takes them as `at` [n] and returns only their logits, [n, K].
+    """
 
     def __init__(
-        self,
-        model: Model,
-        path: Path,
-        kinds: Tensor,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
+        self, model: Model, path: Path, draw: LogitsDraw, labels: Tensor | None = None, answers_at: bool = False
     ) -> None:
-        self._model, self._path, self._kinds = model, path, kinds
-        self._filters = (temperature, top_k, top_p)
-        self.evaluations = 0
+        self._model, self._draw, self._labels, self._answers_at = model, draw, labels, answers_at
+        vocabulary = path.vocabulary
+        self._columns = [vocabulary.columns(kind) for kind in range(vocabulary.kinds)]
+        kinds = torch.arange(vocabulary.kinds)[:, None].expand(-1, vocabulary.size)
+        self._absorbed = Table(path.absorbed(torch.arange(vocabulary.size).expand(vocabulary.kinds, -1), kinds))
 
-    def draw(self, z: Tensor, t: float, generator: torch.Generator) -> Tensor:
-        """Return x1 ~ p(. | z) for every position, in chunks of float64 rows."""
-        logits = self._model(z, torch.full((len(z),), t, dtype=torch.float32, device=z.device))
-        self.evaluations += 1
-        if logits.shape[:-1] != z.shape:
-            raise FlowError(f"logits: shape {tuple(logits.shape)} does not begin with the tokens' {tuple(z.shape)}")
-        rows, tokens, kinds = logits.flatten(0, -2), z.flatten(), self._kinds.flatten()
-        uniforms, drawn = uniform((len(tokens),), generator, z.device), torch.empty_like(tokens)
-        for part in row_chunks(len(tokens), rows.shape[-1]):
-            possible = constrain(self._path, rows[part].double(), tokens[part], kinds[part])
-            drawn[part] = draw(sharpen(possible, *self._filters).softmax(-1), uniforms[part])
-        return drawn.view_as(z)
+    def draw(self, x: Tensor, t: Tensor, asked: Asked, uniforms: Tensor) -> Tensor:
+        """Return x1 ~ p(. | x) for the tokens that are asked for, [n], of sequences x [b, D] at times t [b]."""
+        given = {} if self._labels is None else {"labels": self._labels[asked.rows]}
+        z, answers = x.flatten(), asked.places is not None and self._answers_at
+        logits = self._model(x, t, at=asked.places, **given) if answers else self._model(x, t, **given)
+        expected = asked.places.shape if answers and asked.places is not None else x.shape
+        if logits.shape[:-1] != expected:
+            raise FlowError(f"logits: shape {tuple(logits.shape)} does not begin with the tokens' {tuple(expected)}")
+        check_size(logits, self._absorbed.values.shape[-1])
+        rows = logits.flatten(0, -2)
+        if asked.places is not None:
+            z, rows = z[asked.places], rows if answers else rows[asked.places]
+        drawn = torch.empty_like(z)
+        for which, columns in zip(asked.of_kinds, self._columns, strict=True):
+            of_kind, numbers = rows[:, columns][which], uniforms[which]
+            tokens = torch.empty(len(of_kind), dtype=torch.int64, device=z.device)
+            for part in row_chunks(
+                len(of_kind), of_kind.shape[1], chunks.MEMORY_BUDGET // 16
+            ):  # small: rows stay in the cache
+                tokens[part] = self._draw(of_kind[part], numbers[part])
+            drawn[which] = tokens + columns.start if isinstance(columns, slice) else columns.to(z.device)[tokens]
+        return torch.where(self._absorbed.on(z.device)[asked.kinds, z], z, drawn)
 
 
 class ExactPosterior:

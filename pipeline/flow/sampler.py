@@ -8,10 +8,14 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from pipeline.errors import did_you_mean
+from pipeline.flow.categorical import LogitsDraw, uniform
 from pipeline.flow.checks import check_count, check_tokens
 from pipeline.flow.errors import FlowError
+from pipeline.flow.events import Chances, chances_of, follow
 from pipeline.flow.paths.base import Path
-from pipeline.flow.posterior import Model, PosteriorSampler
+from pipeline.flow.posterior import Asked, Model, PosteriorSampler
+from pipeline.flow.rates import rates_of
 from pipeline.flow.steps import STEPS, Corrector, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity
 
@@ -43,10 +47,11 @@ class Clamp:
 
 @dataclass(frozen=True)
 class Samples:
-    """Tokens int64[B, D], and the number of model evaluations for each sample."""
+    """Tokens int64[B, D], the number of steps, and how often the model was really asked about each sample, int64[B]."""
 
     tokens: Tensor
     evaluations: int
+    visits: Tensor
 
 
 def time_grid(steps: int) -> list[float]:
@@ -78,6 +83,10 @@ def sample(
     clamp: Clamp | None = None,
     progress: Callable[[int, int], None] | None = None,
     on_step: Callable[[Tensor, float], None] | None = None,
+    labels: Tensor | None = None,
+    way: str = "auto",
+    answers_at: bool = False,
+    ragged: bool = False,
 ) -> Samples:
     """Draw samples. Each step draws x1 given x_t and then x_{t+h} given both; the last lands on x1 (alg:alg_sampling).
 
@@ -85,6 +94,13 @@ def sample(
     of equal steps, or a list of times that rises from 0 to 1. `progress` gets the number of steps done and of all
     steps; `on_step` gets the tokens at the start and after each step. The tokens live on `device`. The default is the
     device of `kinds`, or else of the generator. A generator on the CPU gives the same draws on every device.
+
+    The way "steps" asks the model about every sample in every step. "events" asks only where a token may jump, which
+    needs a mixture path under its kinetic-optimal velocity (see `pipeline.flow.events`). Both have the same law, and
+    "auto" takes events where it can; then `on_step` is called at the end. So the model sees some of the samples at a
+    time, in any order, and must treat each by itself. What differs between samples is given as `labels` [B] and passed
+    on to it. Say so if it `answers_at` some places only, or takes `ragged` batches: without the last columns if no
+    sample has anything to generate there.
 
     >>> path = build_path("metric", Vocabulary.single(4))
     >>> model = ExactPosterior(path, torch.tensor([[0, 1], [3, 2]]), torch.tensor([0.5, 0.5]))
@@ -102,24 +118,91 @@ def sample(
     grid = _grid(steps)
     if clamp is not None:
         _check_clamp(clamp, path, kinds)
-    STEPS.get(step)
+    rule = partial(STEPS.get(step), path)
     transition = Transition(path, VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity, step, corrector)
-    posterior = PosteriorSampler(model, path, kinds, temperature, top_k, top_p)
+    chances = _chances(transition, grid, way, clamp)
+    draws = LogitsDraw(temperature, top_k, top_p)
+    posterior = PosteriorSampler(model, path, draws, labels, answers_at)
 
     def given(tokens: Tensor, time: float) -> Tensor:
         return tokens if clamp is None else clamp.apply(tokens, path, time, generator)
 
     x = given(path.sample_source(kinds, generator), grid[0])
+    if chances is not None:
+        free = torch.ones_like(kinds, dtype=torch.bool) if clamp is None else ~clamp.fixed
+        x, visits = follow(
+            posterior,
+            chances,
+            lambda x1, t, t_next: rule(torch.ones_like(t), x1, t, t_next),
+            x,
+            free,
+            kinds,
+            _lengths(path, kinds, ragged),
+            grid,
+            generator,
+            progress,
+            on_step,
+        )
+    else:
+        x = _follow_steps(posterior, transition, x, given, kinds, grid, generator, progress, on_step)
+        visits = torch.full((len(x),), len(grid) - 1)
+    draws.check()
+    return Samples(x, len(grid) - 1, visits)
+
+
+def _follow_steps(
+    posterior: PosteriorSampler,
+    transition: Transition,
+    x: Tensor,
+    given: Callable[[Tensor, float], Tensor],
+    kinds: Tensor,
+    grid: list[float],
+    generator: torch.Generator,
+    progress: Callable[[int, int], None] | None,
+    on_step: Callable[[Tensor, float], None] | None,
+) -> Tensor:
+    """Return the tokens x at the end of the grid, after one evaluation of all sequences in each step."""
+    asked = Asked.everything(kinds, transition.path.vocabulary.kinds)
     if on_step:
         on_step(x, grid[0])
     for done, (t, t_next) in enumerate(pairwise(grid), start=1):
-        draw_x1 = partial(posterior.draw, x, t, generator)
-        x = given(transition.advance(x, draw_x1, t, t_next, generator), t_next)
+        times = torch.full((len(x),), t, dtype=torch.float32, device=x.device)
+        x1 = posterior.draw(x, times, asked, uniform((x.numel(),), generator, x.device)).view_as(x)
+        x = given(transition.advance(x, x1, t, t_next, generator), t_next)
         if on_step:
             on_step(x, t_next)
         if progress:
             progress(done, len(grid) - 1)
-    return Samples(x, posterior.evaluations)
+    return x
+
+
+WAYS = ("auto", "events", "steps")
+
+
+def _chances(transition: Transition, grid: list[float], way: str, clamp: Clamp | None) -> Chances | None:
+    """Return the chances of jumps if events are wanted and possible."""
+    if way not in WAYS:
+        raise FlowError(f"unknown way {way!r}; {did_you_mean(way, WAYS)}")
+    if way == "steps":
+        return None
+    plain = transition.corrector is None and not (clamp is not None and clamp.noised)
+    rates = rates_of(transition.path, transition.velocity)
+    chances = chances_of(rates, partial(STEPS.get(transition.step)), grid) if plain else None
+    if chances is None and way == "events":
+        raise FlowError(
+            "way: events need a mixture path under its kinetic-optimal velocity, no corrector and no noised clamp; "
+            "use the way steps"
+        )
+    return chances
+
+
+def _lengths(path: Path, kinds: Tensor, ragged: bool) -> Tensor:
+    """Return how many columns each sequence needs, [B]: up to the last token with more than one possible value."""
+    count = kinds.shape[1]
+    if not ragged:
+        return torch.full((len(kinds),), count)
+    several = path.vocabulary.targets(torch.arange(path.vocabulary.kinds)).sum(-1) > 1
+    return (several[kinds.cpu()] * torch.arange(1, count + 1)).amax(-1).clamp(min=1)
 
 
 def _layout(

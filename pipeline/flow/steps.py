@@ -1,6 +1,5 @@
 """Steps from t to t + h: the probability that a token jumps, given the rate of its jump."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -106,15 +105,8 @@ class Transition:
     step: str = "exact"
     corrector: Corrector | None = None
 
-    def advance(
-        self, z: Tensor, draw_x1: Callable[[], Tensor], t: float, t_next: float, generator: torch.Generator
-    ) -> Tensor:
-        """Draw x at t_next given z at t and x1; at t_next = 1 it is x1.
-
-        The kernel asks for x1 itself. So a faster kernel that knows in advance which sequences will jump could evaluate
-        the network for those only.
-        """
-        x1 = draw_x1()
+    def advance(self, z: Tensor, x1: Tensor, t: float, t_next: float, generator: torch.Generator) -> Tensor:
+        """Draw x at t_next given z at t and x1; at t_next = 1 it is x1."""
         if t_next == 1:
             return x1
         shape, z, x1 = z.shape, z.flatten(), x1.flatten()

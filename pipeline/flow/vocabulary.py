@@ -74,3 +74,13 @@ class Vocabulary:
         """Return which tokens can be data at positions of `kinds`, bool[..., K]."""
         targets = self._targets.on(kinds.device)
         return targets[0].expand(*kinds.shape, -1) if self.kinds == 1 else targets[kinds]
+
+    def columns(self, kind: int) -> slice | Tensor:
+        """Return the data tokens of a kind, as a slice if they are neighbours.
+
+        >>> Vocabulary([0, 0, 1, 1, 1, -1]).columns(1)
+        slice(2, 5, None)
+        """
+        tokens = (self.kind_of.values == kind).nonzero().squeeze(-1)
+        first, last = int(tokens[0]), int(tokens[-1])
+        return slice(first, last + 1) if len(tokens) == last + 1 - first else tokens

@@ -17,6 +17,7 @@ from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.flow.score import negative_score_entropy, posterior_logits
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.networks.denoiser import Denoiser
 from pipeline.store.arrays import read_description
 from pipeline.store.tensors import write_network
 from pipeline.tokens.token_data import TokenData
@@ -86,12 +87,27 @@ class SavedModel:
         """The integrand of the likelihood bound, if it is not that of a posterior."""
         return negative_score_entropy if self.has_scores else None
 
-    def posterior(self, x: Tensor, t: Tensor, labels: Tensor | None = None) -> Tensor:
-        """Return the logits of p(x1 | x_t), [B, D, K], for tokens x [B, D], times t [B] and, if any, classes [B]."""
-        logits: Tensor = self.network(x, t) if labels is None else self.network(x, t, labels=labels)
+    @property
+    def answers_at(self) -> bool:
+        """Whether `posterior` takes the numbers of some tokens, and gives the logits of these only."""
+        return isinstance(self.network, Denoiser) and self.network.answers_at
+
+    @property
+    def ragged(self) -> bool:
+        """Whether `posterior` takes sequences without the pads at their end."""
+        return isinstance(self.network, Denoiser) and self.network.ragged
+
+    def posterior(self, x: Tensor, t: Tensor, labels: Tensor | None = None, at: Tensor | None = None) -> Tensor:
+        """Return the logits of p(x1 | x_t), [B, D, K], for tokens x [B, D], times t [B] and, if any, classes [B].
+
+        If the network `answers_at` the numbers `at` [n] of some tokens, they are [n, K].
+        """
+        given = {key: value for key, value in (("labels", labels), ("at", at)) if value is not None}
+        logits: Tensor = self.network(x, t, **given)
         if self.path is None or not self.has_scores:
             return logits
-        rows, tokens, times = logits.flatten(0, 1), x.flatten(), t.double()[:, None].expand(x.shape).flatten()
+        rows, tokens, times = logits.flatten(0, -2), x.flatten(), t.double()[:, None].expand(x.shape).flatten()
+        tokens, times = (tokens, times) if at is None else (tokens[at], times[at])
         converted = torch.empty_like(rows, dtype=torch.float32)
         for part in row_chunks(*rows.shape):  # in float64, which needs too much memory for all rows at once
             converted[part] = posterior_logits(self.path, rows[part], tokens[part], times[part]).float()

@@ -14,6 +14,7 @@ from torch.nn import functional
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
 from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
+from pipeline.networks.denoiser import chosen
 from pipeline.networks.time_features import time_features
 
 TIME_FEATURES = 256
@@ -146,9 +147,14 @@ class Head(nn.Module):
         else:
             self.linear.weight = embedding.weight
 
-    def forward(self, features: Tensor, modulation: tuple[Tensor, ...]) -> Tensor:
-        """Return the logits [B, S, K] for features [B, S, W]; `modulation` comes from the condition."""
-        return self.linear(modulated_norm(features, *modulation))
+    def forward(self, features: Tensor, modulation: tuple[Tensor, ...], at: Tensor | None = None) -> Tensor:
+        """Return the logits [B, S, K] for features [B, S, W], or [n, K] for the tokens `at` some places.
+
+        The `modulation` comes from the condition.
+        """
+        if at is not None:
+            modulation = tuple(chosen(values.expand(*features.shape[:2], -1), at) for values in modulation)
+        return self.linear(modulated_norm(chosen(features, at), *modulation))
 
 
 @dataclass

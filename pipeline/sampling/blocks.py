@@ -1,7 +1,7 @@
 """Samples in blocks of a fixed size, each with its own seed: any number of shards gives the same samples."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from pipeline.config import Sampling
 from pipeline.errors import KinoflowError
 from pipeline.flow.guidance import guided
 from pipeline.flow.posterior import Model
-from pipeline.flow.sampler import Clamp, sample
+from pipeline.flow.sampler import Clamp, Samples, sample
 from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.networks.saved import SavedModel
@@ -26,6 +26,14 @@ OnStep = Callable[[Tensor, float], None]
 OnProgress = Callable[[int, int], None]
 
 
+class Drawn(NamedTuple):
+    """Tokens [N, D], the tokens at the times of sampling.frames [F, N, D], and evaluations of the network [N]."""
+
+    tokens: Tensor
+    frames: Tensor
+    visits: Tensor
+
+
 def blocks_of(count: int, block: int, shard: int, shards: int) -> range:
     """Return the numbers of the blocks that a shard draws."""
     return part_of(-(-count // block), shard, shards)
@@ -38,14 +46,12 @@ def draw_blocks(
     seed: int,
     blocks: Sequence[int],
     finished: Journal | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Draw the given blocks; return the tokens [N, D], and the tokens at the times of sampling.frames [F, N, D].
-
-    Blocks in the journal `finished` are not drawn again.
-    """
+) -> Drawn:
+    """Draw the given blocks. Those in the journal `finished` are not drawn again."""
     length, steps = data.length, evaluations(model, data, sampling.steps)
     device = next(model.network.parameters()).device
     tokens, frames = [torch.empty(0, length, dtype=torch.int64)], [torch.empty(len(sampling.frames), 0, length)]
+    visits = [torch.empty(0, dtype=torch.int64)]
     with Progress("sampling", len(blocks) * steps) as progress:
         for position, block in enumerate(blocks):
             numbers = sampling.numbers(block)
@@ -54,6 +60,7 @@ def draw_blocks(
                 kept = finished.entries[block]
                 tokens.append(torch.tensor(kept["tokens"], dtype=torch.int64).view(size, length))
                 frames.append(torch.tensor(kept["frames"], dtype=torch.int64).view(len(sampling.frames), size, length))
+                visits.append(torch.tensor(kept["visits"], dtype=torch.int64))
                 progress.advance((position + 1) * steps)
                 continue
             generator = torch.Generator().manual_seed(derive_seed(seed, "block", block))
@@ -65,11 +72,13 @@ def draw_blocks(
             kinds = draw_layouts(data, size, generator).to(device)
             labels = labels_of(model, data, numbers)
             drawn = draw_tokens(model, data, sampling, kinds, generator, advance, recorder.see, labels=labels)
-            tokens.append(drawn.cpu())
+            tokens.append(drawn.tokens.cpu())
             frames.append(recorder.frames(size, length))
+            visits.append(drawn.visits)
             if finished is not None:
-                finished.add(block, {"tokens": tokens[-1].tolist(), "frames": frames[-1].long().tolist()})
-    return torch.cat(tokens), torch.cat(frames, dim=1).long()
+                done = {"tokens": tokens[-1], "frames": frames[-1].long(), "visits": visits[-1]}
+                finished.add(block, {name: values.tolist() for name, values in done.items()})
+    return Drawn(torch.cat(tokens), torch.cat(frames, dim=1).long(), torch.cat(visits))
 
 
 def labels_of(model: SavedModel, data: TokenData, numbers: Sequence[int]) -> Tensor | None:
@@ -103,7 +112,7 @@ def draw_around(
             of_part = None if labels is None else labels[rows]
             positions = kinds[rows].to(device)
             part = draw_tokens(model, data, sampling, positions, generator, advance, clamp=given, labels=of_part)
-            drawn.append(part.cpu())
+            drawn.append(part.tokens.cpu())
     return torch.cat(drawn)
 
 
@@ -117,8 +126,8 @@ def draw_tokens(
     on_step: OnStep | None = None,
     clamp: Clamp | None = None,
     labels: Tensor | None = None,
-) -> Tensor:
-    """Draw tokens at positions of `kinds`, with one evaluation of the network per step (checked) or per token.
+) -> Samples:
+    """Draw tokens at positions of `kinds`, with at most one evaluation of the network per step, or one per token.
 
     A guided evaluation runs the network with and without the class, but counts once.
     """
@@ -127,7 +136,7 @@ def draw_tokens(
         if clamp is not None and not bool((clamp.fixed.int().diff() <= 0).all()):
             run = f"run {model.description.run!r}"
             raise KinoflowError(f"{run}: is autoregressive and can only continue given tokens; choose another run")
-        return sample_in_order(
+        tokens = sample_in_order(
             model.network if labels is None else OfClasses(model.network, labels, data.classes, sampling.guidance),  # type: ignore[arg-type]
             data.vocabulary,
             kinds,
@@ -139,8 +148,9 @@ def draw_tokens(
             progress=progress,
             on_step=on_step,
         )
-    drawn = sample(
-        posterior_of(model, data, labels, sampling.guidance),
+        return Samples(tokens, data.length, torch.full((len(tokens),), data.length))
+    return sample(
+        model.posterior if labels is None else guided_posterior(model, data, sampling.guidance),
         model.path,
         kinds=kinds,
         steps=sampling.steps,
@@ -154,18 +164,20 @@ def draw_tokens(
         generator=generator,
         progress=progress,
         on_step=on_step,
+        labels=labels,
+        way=sampling.way,
+        answers_at=model.answers_at,
+        ragged=model.ragged,
     )
-    if drawn.evaluations != sampling.steps:
-        raise KinoflowError(f"{drawn.evaluations} evaluations of the network, but {sampling.steps} steps")
-    return drawn.tokens
 
 
-def posterior_of(model: SavedModel, data: TokenData, labels: Tensor | None, guidance: float) -> Model:
-    """Return the posterior given classes [B], guided away from that without a class."""
-    if labels is None:
-        return model.posterior
-    nothing = torch.full_like(labels, data.classes)
-    return guided(partial(model.posterior, labels=labels), partial(model.posterior, labels=nothing), guidance)
+def guided_posterior(model: SavedModel, data: TokenData, guidance: float) -> Model:
+    """Return the posterior given classes, guided away from that without a class."""
+
+    def without(x: Tensor, t: Tensor, labels: Tensor, **given: Tensor) -> Tensor:
+        return model.posterior(x, t, labels=torch.full_like(labels, data.classes), **given)
+
+    return guided(model.posterior, without, guidance)
 
 
 def evaluations(model: SavedModel, data: TokenData, steps: int) -> int:

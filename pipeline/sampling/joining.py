@@ -8,7 +8,7 @@ import numpy as np
 from pipeline.errors import KinoflowError
 from pipeline.store.arrays import read_arrays, write_arrays
 
-AXES = {"tokens": 0, "frames": 1, "labels": 0}  # of the samples
+AXES = {"tokens": 0, "frames": 1, "labels": 0, "visits": 0}  # of the samples
 
 
 def join_samples(shards: Sequence[Path], output: Path) -> None:

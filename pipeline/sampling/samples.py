@@ -9,12 +9,15 @@ from torch import Tensor
 
 from pipeline.store.tensors import read_tensors, write_tensors
 
+EVALUATED = "evaluated"  # column of the tables: how often the network was evaluated for a sample, on average
+
 
 @dataclass(frozen=True)
 class SampleSet:
     """Tokens [N, D], conditions for tables (run, n, NFE, ...), and frames: the tokens at some `times`, [F, N, D].
 
-    If the network is told classes, `labels` are the requested classes [N].
+    If the network is told classes, `labels` are the requested classes [N]. `visits` [N] says how often the network was
+    really evaluated for each sample: less often than NFE if some steps could not change it.
     """
 
     tokens: Tensor
@@ -22,11 +25,13 @@ class SampleSet:
     times: tuple[float, ...] = ()
     frames: Tensor = field(default_factory=lambda: torch.empty(0, 0, 0))
     labels: Tensor | None = None
+    visits: Tensor | None = None
 
     def save(self, path: Path) -> None:
         """Write the file."""
         tensors = {"tokens": self.tokens.to(torch.int32), "frames": self.frames.to(torch.int32)}
-        tensors |= {} if self.labels is None else {"labels": self.labels.to(torch.int32)}
+        known = {"labels": self.labels, "visits": self.visits}
+        tensors |= {name: values.to(torch.int32) for name, values in known.items() if values is not None}
         write_tensors(path, "samples", tensors, {"conditions": list(self.conditions.items()), "times": self.times})
 
     @classmethod
@@ -34,8 +39,17 @@ class SampleSet:
         """Read the file; tokens and frames may be large, and are left out if not wanted."""
         tensors, description = read_tensors(path, "samples")
         conditions, times = dict(description["conditions"]), tuple(description["times"])
-        labels = tensors["labels"].long() if "labels" in tensors else None
+        labels, visits = (tensors[name].long() if name in tensors else None for name in ("labels", "visits"))
+        if visits is not None and len(visits):
+            conditions = _after("NFE", EVALUATED, round(visits.double().mean().item(), 2), conditions)
         tokens, frames = tensors["tokens"], tensors["frames"]
         if not with_tokens:
             tokens, times, frames = tokens[:, :0], (), frames[:0]
-        return cls(tokens.long(), conditions, times, frames.long(), labels)
+        return cls(tokens.long(), conditions, times, frames.long(), labels, visits)
+
+
+def _after(key: str, name: str, value: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return a dictionary with one more entry after that of `key`."""
+    place = list(given).index(key) + 1
+    items = list(given.items())
+    return dict([*items[:place], (name, value), *items[place:]])

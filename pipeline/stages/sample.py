@@ -62,11 +62,12 @@ def sample(
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)
     inputs = [tokens, weights, *([search] if search else [])]
     finished = Journal(journal, sample.fingerprint(job, inputs)) if journal else None
-    drawn, frames = draw_blocks(saved, data, sampling, seed, blocks, finished)
+    drawn = draw_blocks(saved, data, sampling, seed, blocks, finished)
     conditions = conditions_of(saved, data, sampling, run.seed)
     conditions |= {"run": job.name, "weights": run.weights} if run.weights else {}
     numbers = [number for block in blocks for number in sampling.numbers(block)]
-    SampleSet(drawn, conditions, sampling.frames, frames, labels_of(saved, data, numbers)).save(output)
+    labels = labels_of(saved, data, numbers)
+    SampleSet(drawn.tokens, conditions, sampling.frames, drawn.frames, labels, drawn.visits).save(output)
     described = {"run": job.name, "sampling": sampling.model_dump(mode="json", exclude={"shards", "resources"})}
     job.record([output], described, inputs, run.seed)
     if finished:

@@ -143,3 +143,13 @@ def test_a_vocabulary_without_exactly_one_pad_is_refused(kinds: list[int]) -> No
 def test_heads_that_do_not_divide_the_width_are_refused() -> None:
     with pytest.raises(ValidationError, match=r"width \(30\) must be a multiple of heads \(4\)"):
         Options(width=30, heads=4)
+
+
+def test_logits_at_some_places_are_those_of_all(network: Any, x: Tensor) -> None:
+    at = torch.tensor([x.numel() - 1, 0, 30, 7])
+    torch.testing.assert_close(network(x, TIMES, at=at), network(x, TIMES).flatten(0, 1)[at])
+
+
+def test_pads_at_the_end_can_be_left_out(network: Any, x: Tensor) -> None:
+    some, width = x[1:], length_of(4)
+    torch.testing.assert_close(network(some[:, :width], TIMES[1:]), network(some, TIMES[1:])[:, :width])

@@ -3,6 +3,8 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
 from pipeline.flow.paths import build_path
 from pipeline.flow.steps import Transition
 from pipeline.flow.velocities.campbell import campbell
@@ -23,6 +25,11 @@ def test_campbell_strays_further_than_the_kinetic_optimal_velocity() -> None:
     path = build_path("metric", Vocabulary.single(16))
     ours, theirs = (strays(Transition(path, velocity), 5, 32) for velocity in (kinetic_optimal, campbell))
     assert 0 < 2 * ours < theirs
+
+
+def test_event_driven_sampling_is_compared_with_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(BENCHMARKS / "event_sampling.py"))["main"](crystals=2, numbers=(4,))
+    assert "instead of 4" in capsys.readouterr().out
 
 
 def test_every_benchmark_is_listed() -> None:

@@ -197,3 +197,9 @@ def test_the_papers_size_has_111_million_parameters(time: bool, parameters: int)
         network = build(Options(time=time), vocabulary, 256, grid=(16, 16, 1), classes=1000)
     assert parameters_of(network) == parameters
     assert abs(parameters / 111e6 - 1) < 0.02
+
+
+def test_logits_at_some_places_are_those_of_all(network: Any, x: Tensor) -> None:
+    at = torch.tensor([35, 0, 17])
+    logits = network(x, TIMES, labels=LABELS)
+    torch.testing.assert_close(network(x, TIMES, labels=LABELS, at=at), logits.flatten(0, 1)[at])

@@ -79,14 +79,14 @@ class Counted:
 def drawn(model: SavedModel, guidance: float, labels: Tensor | None = LABELS, **values: Any) -> Tensor:
     generator = torch.Generator().manual_seed(4)
     sampling = SAMPLING.model_copy(update={"guidance": guidance} | values)
-    return draw_tokens(model, DATA, sampling, KINDS, generator, labels=labels)
+    return draw_tokens(model, DATA, sampling, KINDS, generator, labels=labels).tokens
 
 
 def test_classes_take_turns_and_the_network_is_told_them(models: dict[str, SavedModel]) -> None:
-    for block in (4, 3, 11):
+    for block, run in ((4, "metric"), (3, "mask_cubic"), (11, "mask_cubic")):
         sampling = SAMPLING.model_copy(update={"block": block})
         blocks = range(-(-11 // block))
-        tokens, _ = draw_blocks(replace(models["metric"], network=Told()), DATA, sampling, seed=0, blocks=blocks)
+        tokens, *_ = draw_blocks(replace(models[run], network=Told()), DATA, sampling, seed=0, blocks=blocks)
         assert torch.equal(tokens, (torch.arange(11) % CLASSES)[:, None].expand(-1, DATA.length))
 
 
@@ -124,7 +124,7 @@ def test_without_guidance_the_network_is_asked_once_a_step_for_the_class_alone(
     run: str, models: dict[str, SavedModel]
 ) -> None:
     counted, model = Counted(models[run]), models[run]
-    tokens = drawn(counted.model, 1.0)
+    tokens = drawn(counted.model, 1.0, way="steps")
     assert len(counted.labels) == SAMPLING.steps
     assert all(torch.equal(labels, LABELS) for labels in counted.labels)
     path = model.path
@@ -134,6 +134,7 @@ def test_without_guidance_the_network_is_asked_once_a_step_for_the_class_alone(
         path,
         kinds=KINDS,
         steps=SAMPLING.steps,
+        way="steps",
         generator=torch.Generator().manual_seed(4),
     )
     assert torch.equal(tokens, alone.tokens)
@@ -151,7 +152,7 @@ def test_guidance_of_scale_zero_asks_for_no_class_alone(run: str, models: dict[s
 @pytest.mark.parametrize("run", ["mask_cubic", "metric"])
 def test_guided_samples_are_those_of_the_guided_logits(run: str, models: dict[str, SavedModel]) -> None:
     counted, model = Counted(models[run]), models[run]
-    tokens = drawn(counted.model, 2.5)
+    tokens = drawn(counted.model, 2.5, way="steps")
     assert len(counted.labels) == 2 * SAMPLING.steps
 
     def by_hand(x: Tensor, t: Tensor) -> Tensor:
@@ -160,7 +161,7 @@ def test_guided_samples_are_those_of_the_guided_logits(run: str, models: dict[st
 
     assert model.path is not None
     generator = torch.Generator().manual_seed(4)
-    expected = sample(by_hand, model.path, kinds=KINDS, steps=SAMPLING.steps, generator=generator)
+    expected = sample(by_hand, model.path, kinds=KINDS, steps=SAMPLING.steps, way="steps", generator=generator)
     assert torch.equal(tokens, expected.tokens)
     assert not torch.equal(tokens, drawn(model, 1.0))
 

@@ -145,3 +145,9 @@ def test_the_papers_size_has_about_150_million_parameters() -> None:
 def test_heads_with_an_odd_number_of_features_are_refused() -> None:
     with pytest.raises(ValidationError, match=r"width \(36\) must be an even multiple of heads \(12\)"):
         Options(width=36, heads=12)
+
+
+@pytest.mark.parametrize("time", [True, False])
+def test_logits_at_some_places_are_those_of_all(x: Tensor, time: bool) -> None:
+    network, at = stirred(build(Options(**SIZE, time=time), VOCABULARY, LENGTH)), torch.tensor([35, 0, 17])
+    torch.testing.assert_close(network(x, TIMES, at=at), network(x, TIMES).flatten(0, 1)[at])

@@ -12,6 +12,7 @@ from pipeline.crystals.networks import CrystalLayout, present_atoms
 from pipeline.crystals.tokens import CELL, PER_ATOM
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
+from pipeline.networks.denoiser import Denoiser
 from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, TransformerOptions
 
 # Features of the condition, per feature of a token. The paper gives the width, the depth, the heads and the number of
@@ -23,8 +24,10 @@ class Options(TransformerOptions):
     """The size of the network."""
 
 
-class CrystalDit(nn.Module):
+class CrystalDit(Denoiser):
     """Embeddings, one token for each atom, attention blocks, four tokens for each atom again, and K logits for each."""
+
+    answers_at = ragged = True
 
     def __init__(self, options: Options, layout: CrystalLayout, tokens: int) -> None:
         super().__init__()
@@ -40,21 +43,22 @@ class CrystalDit(nn.Module):
         self.places: Tensor
         self.register_buffer("places", torch.arange(CELL + layout.atoms).clamp(max=CELL), persistent=False)
 
-    def forward(self, x: Tensor, t: Tensor) -> Tensor:
-        """Return the logits of p(x1 | x_t), [B, D, K]; those of pads mean nothing."""
+    def forward(self, x: Tensor, t: Tensor, at: Tensor | None = None) -> Tensor:
+        """Return the logits of p(x1 | x_t), [B, D, K], or [n, K] for the tokens `at`; those of pads mean nothing."""
         present = present_atoms(x, self.layout.pad_token)  # [B, a]
         seen = functional.pad(present, (CELL, 0), value=True)  # [B, 6 + a]
         embedded = self.embedding(x)  # [B, D, W]
         cell, atoms = embedded[:, :CELL], embedded[:, CELL:]
-        joined = functional.silu(self.join_atom(atoms.reshape(len(x), self.layout.atoms, -1)))  # [B, a, W]
-        features = torch.cat([cell, joined], dim=1) + self.positions(self.places)  # [B, 6 + a, W]
+        joined = functional.silu(self.join_atom(atoms.reshape(*present.shape, -1)))  # [B, a, W]
+        features = torch.cat([cell, joined], dim=1)  # [B, 6 + a, W]
+        features = features + self.positions(self.places[: features.shape[1]])
 
         condition = self.time(t)
         features = self.blocks(features, self.blocks.modulations(condition), Sight(seen))
 
         cell, atoms = features[:, :CELL], features[:, CELL:]
-        split = self.split_atom(atoms).view(len(x), PER_ATOM * self.layout.atoms, -1)  # [B, 4 a, W]
-        return self.head(torch.cat([cell, split], dim=1), self.head.modulation(condition))
+        split = self.split_atom(atoms).view(len(x), x.shape[1] - CELL, -1)  # [B, 4 a, W]
+        return self.head(torch.cat([cell, split], dim=1), self.head.modulation(condition), at)
 
 
 def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from pipeline.images.networks.image_condition import Grid, builder, new_class_embedding, refuse_labels
 from pipeline.images.networks.llama import Llama, LlamaOptions
+from pipeline.networks.denoiser import chosen
 from pipeline.networks.transformer import TimeEmbedding
 
 
@@ -18,14 +19,16 @@ class Options(LlamaOptions):
 class ImageTransformer(Llama):
     """Attention among [time, class, tokens of x_t], and K logits at the tokens."""
 
+    answers_at = True
+
     def __init__(self, options: Options, tokens: int, grid: Grid, classes: int) -> None:
         super().__init__(options, tokens, grid, prefix=int(options.time) + int(options.conditional))
         self.time = TimeEmbedding(options.width) if options.time else None
         self.classes = new_class_embedding(True, classes, options.width) if options.conditional else None
         self.initialise()
 
-    def forward(self, x: Tensor, t: Tensor, labels: Tensor | None = None) -> Tensor:
-        """Return the logits of p(x1 | x_t, class), [B, D, K]."""
+    def forward(self, x: Tensor, t: Tensor, labels: Tensor | None = None, at: Tensor | None = None) -> Tensor:
+        """Return the logits of p(x1 | x_t, class), [B, D, K], or [n, K] for the tokens `at`."""
         prefix = []
         if self.time is not None:
             prefix.append(self.time(t))
@@ -34,7 +37,7 @@ class ImageTransformer(Llama):
         else:
             refuse_labels(labels)
         features = torch.cat([*(token[:, None] for token in prefix), self.embedding(x)], dim=1)
-        return self.logits(self.attend(features)[:, len(prefix) :])
+        return self.logits(chosen(self.attend(features)[:, len(prefix) :], at))
 
 
 build = builder(ImageTransformer)

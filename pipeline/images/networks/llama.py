@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from pipeline.images.networks.image_condition import Grid
 from pipeline.networks.attention import EVERYTHING, Attention, GridRotary, KeyValueCache, Sight
+from pipeline.networks.denoiser import Denoiser
 from pipeline.networks.transformer import TransformerOptions
 
 DEVIATION = 0.02  # of the initial weights; those of the last layer are zero
@@ -66,7 +67,7 @@ class LlamaBlock(nn.Module):
         return features + self.dropout(self.perceptron(self.perceptron_norm(features)))
 
 
-class Llama(nn.Module):
+class Llama(Denoiser):
     """Embeddings, attention blocks that know rows and columns, and K logits; subclasses add the prefix.
 
     The channels of a pixel count as neighbouring columns.

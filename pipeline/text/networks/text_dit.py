@@ -20,14 +20,16 @@ class Options(TextOptions):
 class TextDit(TextTransformer):
     """Embeddings, attention blocks with the time as a condition, and K logits."""
 
+    answers_at = True
+
     def __init__(self, options: Options, tokens: int, length: int) -> None:
         super().__init__(options, options.condition if options.time else None, tokens, length)
         self.time = TimeEmbedding(options.condition) if options.time else None
 
-    def forward(self, x: Tensor, t: Tensor) -> Tensor:
-        """Return the logits of p(x1 | x_t), [B, D, K]."""
+    def forward(self, x: Tensor, t: Tensor, at: Tensor | None = None) -> Tensor:
+        """Return the logits of p(x1 | x_t), [B, D, K], or [n, K] for the tokens `at`."""
         condition = None if self.time is None else self.time(t)
-        return self.logits(x, self.blocks.modulations(condition), self.head.modulation(condition))
+        return self.logits(x, self.blocks.modulations(condition), self.head.modulation(condition), at=at)
 
 
 def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from pipeline.networks.attention import KeyValueCache, Rotary, Sight
+from pipeline.networks.denoiser import Denoiser
 from pipeline.networks.transformer import Blocks, Head, TransformerOptions
 
 # The deviation of the embeddings before training. The gates are closed then, so a tied head sees the embedding of each
@@ -31,7 +32,7 @@ class TextOptions(TransformerOptions):
         return self
 
 
-class TextTransformer(nn.Module):
+class TextTransformer(Denoiser):
     """Embeddings, attention blocks with rotary positions, and K logits; the condition is up to the network.
 
     Linear layers keep PyTorch's initialisation at any depth: gates that start at zero control how much each block adds.
@@ -60,9 +61,13 @@ class TextTransformer(nn.Module):
         causal: bool = False,
         before: int = 0,
         caches: list[KeyValueCache] | None = None,
+        at: Tensor | None = None,
     ) -> Tensor:
-        """Return the logits [B, D, K] at tokens x [B, D]; the caches know the `before` tokens that precede them."""
+        """Return the logits [B, D, K] at tokens x [B, D]; the caches know the `before` tokens that precede them.
+
+        Given the numbers `at` [n] of some tokens, return those of these only, [n, K].
+        """
         sight = Sight(causal=causal, rotation=self.rotary(x.shape[1], before))
         features = self.blocks(self.embedding(x), modulations, sight, caches)
-        logits: Tensor = self.head(features, head_modulation)
+        logits: Tensor = self.head(features, head_modulation, at)
         return logits

@@ -1,0 +1,19 @@
+"""What a sampler may ask of a network besides the logits of all tokens."""
+
+from torch import Tensor, nn
+
+
+class Denoiser(nn.Module):
+    """A network that gives the logits of p(x1 | x_t) for tokens x [B, D] and times t [B], [B, D, K].
+
+    `answers_at`: it also takes `at` [n], numbers of tokens in the flattened x, and gives the logits of these, [n, K].
+    `ragged`: it takes x without its last columns if they hold nothing but pads, and the other logits stay the same.
+    """
+
+    answers_at = False
+    ragged = False
+
+
+def chosen(features: Tensor, at: Tensor | None) -> Tensor:
+    """Return the features [B, S, W] of some tokens, [n, W], or of all."""
+    return features if at is None else features.flatten(0, 1)[at]
