@@ -13,7 +13,6 @@ goes through the network in one batch, each sequence at its own time.
 Letters in shapes: B sequences, D tokens of each, S steps, M candidates.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
@@ -22,6 +21,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import uniform
+from pipeline.flow.chunks import row_chunks
 from pipeline.flow.closed_forms.kindwise import KindwiseRates
 from pipeline.flow.closed_forms.mixture import MixtureRates
 from pipeline.flow.posterior import Asked, PosteriorSampler
@@ -57,16 +57,17 @@ def chances_of(rates: Rates, rule: StepRule, grid: Sequence[float]) -> Chances |
 def _(rates: MixtureRates, rule: StepRule, grid: Sequence[float]) -> Chances | None:
     path, vocabulary = rates.path, rates.path.vocabulary
     exact = not path.scheduler.token_dependent
-    times = torch.tensor(grid, dtype=torch.float64)
+    starts, ends = torch.tensor(grid[:-2], dtype=torch.float64), torch.tensor(grid[1:-1], dtype=torch.float64)
     bound = torch.zeros(len(grid) - 1, vocabulary.kinds, dtype=torch.float64)
     for kind, targets in enumerate(vocabulary.targets(torch.arange(vocabulary.kinds))):
         tokens = targets.nonzero().squeeze(-1)
         if len(tokens) == 1:
             continue  # there is nothing to generate
-        for step, (t, t_next) in enumerate(itertools.pairwise(times)):
-            x1 = tokens[:1] if exact else tokens
-            bound[step, kind] = rule(path, torch.ones(len(x1)).double(), x1, t.expand(len(x1)), t_next).max()
-        bound[-1, kind] = 1
+        x1 = tokens[:1] if exact else tokens
+        for steps in row_chunks(len(starts), len(x1)):
+            t, t_next = (times[steps, None].expand(-1, len(x1)) for times in (starts, ends))
+            bound[:-1][steps, kind] = rule(path, torch.ones_like(t), x1.expand_as(t), t, t_next).amax(-1)
+        bound[-1, kind] = 1  # the last step lands on x1
     return Chances(bound, exact, once=exact and not path.needs_time)
 
 
