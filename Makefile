@@ -19,12 +19,13 @@ export OPENBLAS_NUM_THREADS := 1
 export MPLBACKEND := Agg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-cluster setup format schema dvc lock clean
+.PHONY: help demo test test-cluster bench setup format schema dvc lock clean
 
 help:
 	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
 	@echo "make test          format, lint and type checks, then all tests"
 	@echo "make test-cluster  all experiments on a SLURM of this machine, jobs killed midway (Debian, as root)"
+	@echo "make bench         two ways of doing each thing, compared by CPU time; BENCHMARKS=closed_forms: only some"
 	@echo "make setup         only the virtual environment in $(VENV)"
 	@echo "make format        format the Python and Snakemake files"
 	@echo "make schema        regenerate workflow/schemas/config.schema.yaml"
@@ -46,6 +47,9 @@ test: $(STAMP)
 
 test-cluster: $(STAMP)
 	pytest tests/cluster
+
+bench: $(STAMP)
+	python -m benchmarks $(BENCHMARKS)
 
 setup: $(STAMP)
 

@@ -1,21 +1,25 @@
 """How much faster is event-driven sampling of crystals than asking the network in every step?
 
-The network is untrained and has 3.5 million parameters. The path is the paper's mask path with a cubic scheduler. Times
-are CPU times of one thread. The two ways take turns three times, and the median ratio is printed.
+The network is untrained and has 3.5 million parameters. The path is the paper's mask path with a cubic scheduler.
 """
-
-import statistics
-import sys
-import time
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.timing import Comparison, compare
 from pipeline.crystals.networks.crystal_dit import Options, build
 from pipeline.crystals.tokens import ANGLE, ELEMENT, FRACTION, LENGTH, PADDING, PER_ATOM, length_of, vocabulary
 from pipeline.flow import build_path, sample
+from pipeline.flow.sampler import Samples
 
 ATOMS = 20
+
+
+def answers(crystals: int = 64, numbers: tuple[int, ...] = (50, 250)) -> list[Comparison]:
+    """Compare both ways for several numbers of steps."""
+    torch.manual_seed(0)
+    network = build(Options(width=128, depth=8, heads=8, dropout=0.0), vocabulary(), length_of(ATOMS)).eval()
+    return [_answer(network, layouts(crystals), steps) for steps in numbers]
 
 
 def layouts(count: int) -> Tensor:
@@ -25,26 +29,20 @@ def layouts(count: int) -> Tensor:
     return torch.tensor([cell + atom * number + pads * (ATOMS - number) for number in atoms])
 
 
-def seconds(network: nn.Module, kinds: Tensor, steps: int, way: str) -> tuple[float, float]:
-    """Return the CPU seconds of drawing crystals, and how often the network was evaluated for each."""
-    path, start = build_path("mask", vocabulary(), scheduler="cubic"), time.process_time()
-    generator = torch.Generator().manual_seed(0)
-    drawn = sample(network, path, kinds=kinds, steps=steps, way=way, generator=generator, answers_at=True, ragged=True)
-    return time.process_time() - start, drawn.visits.double().mean().item()
+def _answer(network: nn.Module, kinds: Tensor, steps: int) -> Comparison:
+    path = build_path("mask", vocabulary(), scheduler="cubic")
 
+    def draw(way: str) -> Samples:
+        generator = torch.Generator().manual_seed(0)
+        return sample(
+            network, path, kinds=kinds, steps=steps, way=way, generator=generator, answers_at=True, ragged=True
+        )
 
-def main(crystals: int = 64, numbers: tuple[int, ...] = (50, 250)) -> None:
-    """Print the ratio for several numbers of steps."""
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    network = build(Options(width=128, depth=8, heads=8, dropout=0.0), vocabulary(), length_of(ATOMS)).eval()
-    kinds = layouts(crystals)
-    print(f"{crystals} crystals: CPU time of steps / events, and evaluations of the network for each crystal")
-    for steps in numbers:
-        pairs = [(seconds(network, kinds, steps, "steps"), seconds(network, kinds, steps, "events")) for _ in range(3)]
-        ratio = statistics.median(plain / fast for (plain, _), (fast, _) in pairs)
-        print(f"  {steps:5} steps  {ratio:6.1f}  {pairs[0][1][1]:6.1f} instead of {steps}")
-
-
-if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:2]))
+    visits = draw("events").visits.double().mean()
+    return compare(
+        f"{len(kinds)} crystals, {steps} steps",
+        ("steps", lambda: draw("steps")),
+        ("events", lambda: draw("events")),
+        repeats=3,
+        note=f"{visits:.1f} evaluations a crystal instead of {steps}",
+    )
