@@ -7,7 +7,7 @@ the same tokens for any memory budget. Float32 Gumbel noise is common elsewhere,
 import torch
 from torch import Tensor
 
-from pipeline.flow.checks import check_count, check_positive
+from pipeline.flow.checks import check_count, check_peaks, check_positive, check_possible, forbid
 from pipeline.flow.errors import FlowError
 
 
@@ -30,8 +30,10 @@ def draw(weights: Tensor, uniforms: Tensor) -> Tensor:
 def draw_by_totals(running: Tensor, uniforms: Tensor) -> Tensor:
     """Return what `draw` returns, from the running totals of the weights, float64[..., K]."""
     total = running[..., -1:]
-    if not bool(((total > 0) & (total < torch.inf)).all()):
-        raise FlowError("weights: a row of a categorical distribution has no finite, positive total")
+    forbid(
+        ~((total > 0) & (total < torch.inf)),
+        "weights: a row of a categorical distribution has no finite, positive total",
+    )
     return _passes(running, uniforms)
 
 
@@ -42,45 +44,20 @@ def _passes(running: Tensor, uniforms: Tensor) -> Tensor:
     return torch.searchsorted(running, share, right=True).squeeze(-1)
 
 
-class LogitsDraw:
-    """Draws tokens from logits, and remembers what was wrong with them, so that no draw has to wait for a check.
+def draw_from_logits(
+    logits: Tensor, uniforms: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """Return a token for each row of logits [N, K], chosen by a uniform number [N]; in float64.
 
-    >>> draws = LogitsDraw(temperature=0.5)
-    >>> draws(torch.tensor([[0.0, 1.0]]), torch.tensor([0.2], dtype=torch.float64))
+    >>> draw_from_logits(torch.tensor([[0.0, 1.0]]), torch.tensor([0.2], dtype=torch.float64), temperature=0.5)
     tensor([1])
-    >>> draws(torch.tensor([[0.0, torch.nan]]), torch.tensor([0.2], dtype=torch.float64)).shape
-    torch.Size([1])
-    >>> draws.check()  # raises a FlowError that says so
-    Traceback (most recent call last):
-    pipeline.flow.errors.FlowError: ...
     """
-
-    def __init__(self, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> None:
-        self._filters = (temperature, top_k, top_p)
-        self._broken: Tensor | None = None
-        self._empty: Tensor | None = None
-
-    def __call__(self, logits: Tensor, uniforms: Tensor) -> Tensor:
-        """Return a token for each row of logits [N, K], chosen by a uniform number [N]; in float64."""
-        rows = sharpen(logits.to(torch.float64, copy=True), *self._filters)
-        peak = rows.amax(-1, keepdim=True)
-        broken, empty = (~(peak < torch.inf)).sum(), (peak == -torch.inf).sum()
-        self._broken = broken if self._broken is None else self._broken + broken
-        self._empty = empty if self._empty is None else self._empty + empty
-        running = torch.cumsum(rows.sub_(peak).exp_(), -1, out=rows)
-        return _passes(running, uniforms).clamp_(max=logits.shape[-1] - 1)  # NaN passes nothing
-
-    def check(self) -> None:
-        """Raise if any logits so far were NaN or infinite, or left no token possible."""
-        if self._broken is None or self._empty is None:
-            return
-        broken, empty = torch.stack([self._broken, self._empty]).tolist()
-        if broken:
-            raise FlowError(
-                f"logits: {broken} rows hold NaN or +inf; look for a diverged training run or a faulty network"
-            )
-        if empty:
-            raise FlowError("logits: no possible token is left at some position; its logits are all -inf")
+    rows = sharpen(logits.to(torch.float64, copy=True), temperature, top_k, top_p)
+    peak = rows.amax(-1, keepdim=True)
+    check_peaks(peak)
+    check_possible(peak)
+    running = torch.cumsum(rows.sub_(peak).exp_(), -1, out=rows)
+    return _passes(running, uniforms).clamp_(max=logits.shape[-1] - 1)  # NaN passes nothing
 
 
 def sharpen(logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from pipeline.flow import chunks
-from pipeline.flow.categorical import LogitsDraw
-from pipeline.flow.checks import check_distribution, check_logits, check_size, check_tokens
+from pipeline.flow.categorical import draw_from_logits
+from pipeline.flow.checks import check_distribution, check_logits, check_possible, check_size, check_tokens
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
@@ -34,8 +34,7 @@ def constrain(path: Path, logits: Tensor, z: Tensor, kinds: Tensor) -> Tensor:
     excluded = ~path.vocabulary.targets(kinds) | absorbed
     excluded = excluded.scatter(-1, here, excluded.gather(-1, here) & ~absorbed)
     logits = logits.masked_fill(excluded, -torch.inf)
-    if not bool((logits.amax(-1) > -torch.inf).all()):
-        raise FlowError("logits: no possible token is left at some position; its logits are all -inf")
+    check_possible(logits.amax(-1))
     return logits
 
 
@@ -71,12 +70,18 @@ class Asked:
 class PosteriorSampler:
     """Draws x1 from a model's posterior, sharpened by the filters, from rows over the tokens of one kind only.
 
-    Nothing here waits for the device: logits that are NaN or leave no token possible are noticed by `check`. If the
-    model `answers_at` some places, it takes them as `at` [n] and returns only their logits, [n, K].
+    Nothing here waits for the device but the checks of logits, which a block of `deferred_checks` puts off. `draw` is
+    `draw_from_logits` with its filters. If the model `answers_at` some places, it takes them as `at` [n] and returns
+    only their logits, [n, K].
     """
 
     def __init__(
-        self, model: Model, path: Path, draw: LogitsDraw, labels: Tensor | None = None, answers_at: bool = False
+        self,
+        model: Model,
+        path: Path,
+        draw: Callable[[Tensor, Tensor], Tensor] = draw_from_logits,
+        labels: Tensor | None = None,
+        answers_at: bool = False,
     ) -> None:
         self._model, self._draw, self._labels, self._answers_at = model, draw, labels, answers_at
         vocabulary = path.vocabulary

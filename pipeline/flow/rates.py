@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from pipeline.flow.checks import first, forbid
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.distinct import distinct_rows
 from pipeline.flow.elbo import general_elbo
-from pipeline.flow.errors import FlowError
 from pipeline.flow.jumps import Correction, Jump, SharedJump, row_jump
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.velocities.net_rates import advancing
@@ -54,9 +54,9 @@ class Rates:
     def conditional(self, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
         """Return u(x, z | x1) for all x != z, zero at x = z, [..., K]; all arguments have one shape [...]."""
         clock_rate = self.path.clock_rate(x1, t)
-        if not bool(clock_rate.isfinite().all()):
-            when = t[clock_rate.isinf()][0].item()
-            raise FlowError(f"t: the rates of {type(self.path).__name__} are infinite at t = {when}")
+        infinite = ~clock_rate.isfinite()
+        message = f"t: the rates of {type(self.path).__name__} are infinite at"
+        forbid(infinite, f"{message} some t", lambda: f"{message} t = {first(t, infinite)}")
         return advancing(self.net(x1, z, t)) * clock_rate[..., None]
 
     def marginal(self, posterior: Tensor, z: Tensor, t: Tensor, budget: int | None = None) -> Tensor:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from pipeline.errors import did_you_mean
-from pipeline.flow.categorical import LogitsDraw, uniform
-from pipeline.flow.checks import check_count, check_tokens
+from pipeline.flow.categorical import draw_from_logits, uniform
+from pipeline.flow.checks import check_count, check_tokens, deferred_checks
 from pipeline.flow.errors import FlowError
 from pipeline.flow.events import Chances, chances_of, follow
 from pipeline.flow.paths.base import Path
@@ -121,32 +121,32 @@ def sample(
     rule = partial(STEPS.get(step), path)
     transition = Transition(path, VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity, step, corrector)
     chances = _chances(transition, grid, way, clamp)
-    draws = LogitsDraw(temperature, top_k, top_p)
-    posterior = PosteriorSampler(model, path, draws, labels, answers_at)
+    draw = partial(draw_from_logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    posterior = PosteriorSampler(model, path, draw, labels, answers_at)
 
     def given(tokens: Tensor, time: float) -> Tensor:
         return tokens if clamp is None else clamp.apply(tokens, path, time, generator)
 
-    x = given(path.sample_source(kinds, generator), grid[0])
-    if chances is not None:
-        free = torch.ones_like(kinds, dtype=torch.bool) if clamp is None else ~clamp.fixed
-        x, visits = follow(
-            posterior,
-            chances,
-            lambda x1, t, t_next: rule(torch.ones_like(t), x1, t, t_next),
-            x,
-            free,
-            kinds,
-            _lengths(path, kinds, ragged),
-            grid,
-            generator,
-            progress,
-            on_step,
-        )
-    else:
-        x = _follow_steps(posterior, transition, x, given, kinds, grid, generator, progress, on_step)
-        visits = torch.full((len(x),), len(grid) - 1)
-    draws.check()
+    with deferred_checks():
+        x = given(path.sample_source(kinds, generator), grid[0])
+        if chances is not None:
+            free = torch.ones_like(kinds, dtype=torch.bool) if clamp is None else ~clamp.fixed
+            x, visits = follow(
+                posterior,
+                chances,
+                lambda x1, t, t_next: rule(torch.ones_like(t), x1, t, t_next),
+                x,
+                free,
+                kinds,
+                _lengths(path, kinds, ragged),
+                grid,
+                generator,
+                progress,
+                on_step,
+            )
+        else:
+            x = _follow_steps(posterior, transition, x, given, kinds, grid, generator, progress, on_step)
+            visits = torch.full((len(x),), len(grid) - 1)
     return Samples(x, len(grid) - 1, visits)
 
 

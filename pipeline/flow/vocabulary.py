@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pipeline.flow.checks import check_count, check_tokens
+from pipeline.flow.checks import check_count, check_tokens, first, forbid
 from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
 
@@ -65,9 +65,9 @@ class Vocabulary:
         """Return the kinds of the positions that hold the data tokens `x1`."""
         check_tokens(x1, self.size, "x1")
         kinds = self.kind_of.on(x1.device)[x1]
-        if bool((kinds == NEVER_DATA).any()):
-            token = x1[kinds == NEVER_DATA].flatten()[0].item()
-            raise FlowError(f"x1: token {token} is never data (a mask or another special token)")
+        special = kinds == NEVER_DATA
+        why = "never data (a mask or another special token)"
+        forbid(special, f"x1: {{count}} tokens are {why}", lambda: f"x1: token {first(x1, special)} is {why}")
         return kinds
 
     def targets(self, kinds: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import draw_by_totals, uniform
-from pipeline.flow.checks import check_times
+from pipeline.flow.checks import check_times, first, forbid
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.device import Table
 from pipeline.flow.distinct import distinct_rows
@@ -71,9 +71,9 @@ class Path(ABC):
             lambda time: self.checked_log_prob(x1, time), (t,), (torch.ones_like(t),)
         )
         log_prob_dot = torch.where(log_prob > -torch.inf, log_prob_dot, 0.0)
-        if bool(log_prob_dot.isnan().any()):
-            when = t[log_prob_dot.isnan().any(-1)].flatten()[0].item()
-            raise FlowError(f"{type(self).__name__}: the derivative of log_prob is NaN at t = {when:.6g}")
+        broken = log_prob_dot.isnan().any(-1)
+        message = f"{type(self).__name__}: the derivative of log_prob is NaN at"
+        forbid(broken, f"{message} some t", lambda: f"{message} t = {first(t, broken):.6g}")
         prob_dot = torch.where(log_prob > -745.0, log_prob.exp() * log_prob_dot, 0.0)  # below, exp is 0 in float64
         return State(log_prob, prob_dot, log_prob_dot)
 
@@ -130,9 +130,12 @@ class Path(ABC):
             raise FlowError(f"{who}: log_prob returned shape {tuple(log_prob.shape)}, {expected} expected")
         total = log_prob.logsumexp(-1)
         wrong = ~(total.abs() < 1e-6)
-        if bool(wrong.any()):
-            when, what = t[wrong].flatten()[0].item(), total[wrong].exp().flatten()[0].item()
-            raise FlowError(f"{who}: probabilities sum to {what:.6g} at t = {when:.6g}, not to 1; end with log_softmax")
+        message, fix = f"{who}: probabilities sum to", "not to 1; end with log_softmax"
+        forbid(
+            wrong,
+            f"{message} something else at some t, {fix}",
+            lambda: f"{message} {first(total.exp(), wrong):.6g} at t = {first(t, wrong):.6g}, {fix}",
+        )
         return log_prob
 
     @cached_property
