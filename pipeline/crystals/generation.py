@@ -19,7 +19,7 @@ from pipeline.crystals.export import write_crystals
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.table import crystals_of
 from pipeline.errors import KinoflowError
-from pipeline.flow.sampler import Clamp
+from pipeline.flow.clamp import Clamp
 from pipeline.networks.devices import check_gpus
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around

@@ -4,6 +4,8 @@ A draw takes exactly one uniform number per token, whatever the vocabulary and t
 the same tokens for any memory budget. Float32 Gumbel noise is common elsewhere, but it cuts off the tails.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -27,21 +29,50 @@ def draw(weights: Tensor, uniforms: Tensor) -> Tensor:
     return draw_by_totals(weights.double().cumsum(-1), uniforms)
 
 
-def draw_by_totals(running: Tensor, uniforms: Tensor) -> Tensor:
-    """Return what `draw` returns, from the running totals of the weights, float64[..., K]."""
-    total = running[..., -1:]
+def draw_by_totals(running: Tensor, uniforms: Tensor, which: Tensor | None = None) -> Tensor:
+    """Return what `draw` returns, from the running totals of the weights, float64[..., K].
+
+    Several tokens may share a row: `which` [N] are their rows of running totals [M, K], for uniform numbers [N].
+    """
+    total = running[..., -1]
     forbid(
         ~((total > 0) & (total < torch.inf)),
         "weights: a row of a categorical distribution has no finite, positive total",
     )
-    return _passes(running, uniforms)
+    if which is None:
+        return _passes(running, uniforms)
+    share, flat, start = _share(total[which], uniforms), running.flatten(), which * running.shape[-1]
+    last = torch.full_like(which, running.shape[-1] - 1)
+    return bisect(lambda token: flat[start + token] > share, last, running.shape[-1])
 
 
 def _passes(running: Tensor, uniforms: Tensor) -> Tensor:
-    """Return the token at which each running total passes its share; a product that rounds up does not pass the end."""
-    total = running[..., -1:]
-    share = torch.minimum(uniforms[..., None] * total, total.nextafter(torch.zeros_like(total)))
-    return torch.searchsorted(running, share, right=True).squeeze(-1)
+    """Return the token at which each running total passes its share."""
+    share = _share(running[..., -1], uniforms)
+    return torch.searchsorted(running, share[..., None], right=True).squeeze(-1)
+
+
+def _share(total: Tensor, uniforms: Tensor) -> Tensor:
+    """Return the uniform numbers' share of the total; a product that rounds up does not pass the end."""
+    return torch.minimum(uniforms * total, total.nextafter(torch.zeros_like(total)))
+
+
+def bisect(passes: Callable[[Tensor], Tensor], last: Tensor, size: int) -> Tensor:
+    """Return the first of the numbers 0, ..., last at which `passes` becomes true, or else the last; all [N].
+
+    `passes` maps numbers to booleans and stays true once it is. All numbers are below `size`, which says how many
+    rounds are needed without a look at them.
+
+    >>> bisect(lambda number: number**2 >= 10, last=torch.tensor([9, 2]), size=10)
+    tensor([4, 2])
+    """
+    low, high = torch.zeros_like(last), last
+    for _ in range((size - 1).bit_length()):
+        middle = (low + high) // 2
+        passed = passes(middle)
+        high = torch.where(passed, middle, high)
+        low = torch.where(passed, low, middle + 1).minimum(high)
+    return low
 
 
 def draw_from_logits(

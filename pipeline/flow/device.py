@@ -1,4 +1,4 @@
-"""Constant tables that follow the tokens to their device."""
+"""Constant tables that follow the tokens to their device, and where the host would have to wait for it."""
 
 import torch
 from torch import Tensor
@@ -21,3 +21,8 @@ class Table:
         if device not in self._copies:
             self._copies[device] = self.values.to(device)
         return self._copies[device]
+
+
+def is_host(tensor: Tensor) -> bool:
+    """Return whether the host can read the tensor's values without waiting for another device."""
+    return tensor.device.type == "cpu"

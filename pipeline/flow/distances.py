@@ -12,6 +12,8 @@ from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 
+_UNIT = 1 + 1e-5  # the square of a norm that was 1 in float32
+
 
 class Distance(ABC):
     """A function d(x, x1) >= 0 that is zero only at x = x1. It need not be symmetric or obey a triangle inequality."""
@@ -21,6 +23,10 @@ class Distance(ABC):
     @abstractmethod
     def rows(self, x1: Tensor) -> Tensor:
         """Return d(x, x1) for every token x, [..., K]."""
+
+    def between(self, x: Tensor, x1: Tensor) -> Tensor:
+        """Return d(x, x1) for pairs of tokens, [...] each."""
+        return self.rows(x1).gather(-1, x[..., None]).squeeze(-1)
 
     def within(self, tokens: Tensor) -> "Distance":
         """Return the distance between some of the tokens, numbered 0, 1, 2, ... in their order."""
@@ -43,6 +49,9 @@ class TableDistance(Distance):
     def rows(self, x1: Tensor) -> Tensor:
         return self._table.on(x1.device)[x1]
 
+    def between(self, x: Tensor, x1: Tensor) -> Tensor:
+        return self._table.on(x1.device)[x1, x]
+
     def within(self, tokens: Tensor) -> Distance:
         return TableDistance(self._table.values[tokens][:, tokens])
 
@@ -58,12 +67,33 @@ class EmbeddingDistance(Distance):
 
     def __init__(self, embeddings: Tensor, lp: float) -> None:
         check_positive(lp, "lp")
-        self._embeddings = Table((embeddings[:, None] if embeddings.dim() == 1 else embeddings).detach().double())
-        self.lp, self.size = lp, len(embeddings)
+        embeddings = (embeddings[:, None] if embeddings.dim() == 1 else embeddings).detach().double()
+        self._embeddings, self.lp, self.size = Table(embeddings), lp, len(embeddings)
+        squares = embeddings.square().sum(-1, keepdim=True)
+        # |a - b|^2 = |a|^2 + |b|^2 - 2 ab as one product of matrices. In the unit ball it is wrong by less than 1e-14,
+        # and so is d for lp >= 2. Elsewhere, and for smaller powers, the error could decide which token is nearest.
+        self._factors = None
+        if lp >= 2 and embeddings.shape[1] > 1 and bool((squares <= _UNIT).all()):
+            ones = torch.ones_like(squares)
+            factors = torch.cat([-2 * embeddings, squares, ones], -1), torch.cat([embeddings, ones, squares], -1).T
+            self._factors = Table(factors[0]), Table(factors[1].contiguous())
 
     def rows(self, x1: Tensor) -> Tensor:
+        if self._factors is None:
+            embeddings = self._embeddings.on(x1.device)
+            norms = torch.cdist(embeddings[x1], embeddings, compute_mode="donot_use_mm_for_euclid_dist")
+            return self._power(norms.square_())
+        left, right = (factor.on(x1.device) for factor in self._factors)
+        squares = (left[x1] @ right).clamp_(min=0).scatter_(-1, x1[..., None], 0.0)
+        return self._power(squares)
+
+    def between(self, x: Tensor, x1: Tensor) -> Tensor:
         embeddings = self._embeddings.on(x1.device)
-        return torch.cdist(embeddings[x1], embeddings, compute_mode="donot_use_mm_for_euclid_dist") ** self.lp
+        return self._power((embeddings[x] - embeddings[x1]).square().sum(-1))
+
+    def _power(self, squares: Tensor) -> Tensor:
+        """Return the power of distances, given their squares; torch's own power is slow, except for 2 and 3."""
+        return squares.square_() if self.lp == 4 else squares if self.lp == 2 else squares.sqrt_() ** self.lp
 
     def within(self, tokens: Tensor) -> Distance:
         return EmbeddingDistance(self._embeddings.values[tokens], self.lp)
@@ -81,6 +111,9 @@ class FunctionDistance(Distance):
 
     def rows(self, x1: Tensor) -> Tensor:
         return self._function(torch.arange(self.size, device=x1.device), x1[..., None])
+
+    def between(self, x: Tensor, x1: Tensor) -> Tensor:
+        return self._function(x[..., None], x1[..., None]).squeeze(-1)
 
 
 _NEARLY_EQUAL = 1e-12  # of the median distance to the nearest token

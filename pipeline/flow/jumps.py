@@ -11,6 +11,9 @@ from torch import Tensor
 
 from pipeline.flow.categorical import draw_by_totals
 from pipeline.flow.velocities.net_rates import advancing, preserving
+from pipeline.flow.vocabulary import Places
+
+EVERYWHERE = slice(None)
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,8 @@ class Correction:
         """Return the corrector's rates to every state, [..., K]."""
         return torch.minimum(self.weight[..., None] * preserving(net_rates), self.limit[..., None] * prob)
 
-    def at(self, places: Tensor) -> "Correction":
-        """Return the correction of some of the states, given by their numbers or by a mask."""
+    def at(self, places: Places) -> "Correction":
+        """Return the correction of some of the states."""
         return Correction(self.weight[places], self.limit[places])
 
 
@@ -39,58 +42,40 @@ class Jump(ABC):
     rate: Tensor
 
     @abstractmethod
-    def destination(self, uniforms: Tensor) -> Tensor:
-        """Return where each jump goes, given one uniform number [...] for each; any token where the rate is zero."""
+    def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
+        """Return where the jumps `here` go, given one uniform number for each; any token where the rate is zero."""
 
 
 class RowJump(Jump):
     """A jump given by full rows of rates [..., K].
 
-    >>> jump = RowJump(torch.tensor([0.0, 3.0, 1.0], dtype=torch.float64))
-    >>> jump.rate, jump.destination(torch.tensor(0.9, dtype=torch.float64))
-    (tensor(4., dtype=torch.float64), tensor(2))
+    >>> jump = RowJump(torch.tensor([[0.0, 3.0, 1.0]], dtype=torch.float64))
+    >>> jump.rate, jump.destination(torch.tensor([0.9], dtype=torch.float64))
+    (tensor([4.], dtype=torch.float64), tensor([2]))
     """
 
     def __init__(self, rates: Tensor) -> None:
         self.rates = rates
         self.rate = rates.sum(-1)
 
-    def destination(self, uniforms: Tensor) -> Tensor:
-        return draw_by_totals(self.running_totals, uniforms)
+    def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
+        return draw_by_totals(self.running_totals(here), uniforms)
 
-    @property
-    def running_totals(self) -> Tensor:
-        """The running totals of the rates to every state, [..., K]; all states are alike where there is no jump."""
-        still = self.rate == 0
-        return (self.rates + still[..., None]).cumsum(-1)
+    def running_totals(self, here: Places = EVERYWHERE) -> Tensor:
+        """Return the running totals of the rates to every state, [..., K]; all states are alike without a jump."""
+        still = self.rate[here] == 0
+        return (self.rates[here] + still[..., None]).cumsum(-1)
 
 
 class SharedJump(Jump):
     """A jump given by rows of rates [M, K] that states share; `which` [N] is the row of each state."""
 
     def __init__(self, rows: RowJump, which: Tensor) -> None:
-        self._rows, self._which = rows, which
+        self._running, self._which = rows.running_totals(), which
         self.rate = rows.rate[which]
 
-    def destination(self, uniforms: Tensor) -> Tensor:
-        return draw_by_totals(self._rows.running_totals[self._which], uniforms)
-
-
-class KindwiseJump(Jump):
-    """A jump for each kind of position, put together."""
-
-    def __init__(self, kinds: Tensor, jumps: dict[int, Jump]) -> None:
-        self._kinds, self._jumps = kinds, jumps
-        self.rate = torch.empty(kinds.shape, dtype=torch.float64, device=kinds.device)
-        for kind, jump in jumps.items():
-            self.rate[kinds == kind] = jump.rate
-
-    def destination(self, uniforms: Tensor) -> Tensor:
-        tokens = torch.empty_like(self._kinds)
-        for kind, jump in self._jumps.items():
-            here = self._kinds == kind
-            tokens[here] = jump.destination(uniforms[here])
-        return tokens
+    def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
+        return draw_by_totals(self._running, uniforms, self._which[here])
 
 
 def row_jump(net_rates: Tensor, correction: Correction | None = None, prob: Tensor | None = None) -> RowJump:

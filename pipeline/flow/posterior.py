@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pipeline.flow import chunks
 from pipeline.flow.categorical import draw_from_logits
 from pipeline.flow.checks import check_distribution, check_logits, check_possible, check_size, check_tokens
-from pipeline.flow.chunks import row_chunks
+from pipeline.flow.chunks import small_chunks
 from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
+from pipeline.flow.vocabulary import Places, Vocabulary
 
 # (x int64[B, D], t float[B]) -> logits [B, D, K]. If the sampler is given classes, it passes them on as `labels` [B].
 Model = Callable[..., Tensor]
@@ -55,16 +55,12 @@ class Asked:
     rows: slice | Tensor
     places: Tensor | None
     kinds: Tensor
-    of_kinds: list[slice | Tensor]
+    of_kinds: list[Places]
 
     @classmethod
-    def everything(cls, kinds: Tensor, count: int) -> "Asked":
-        """Return all tokens of all sequences, with kinds [B, D] out of `count`."""
-        kinds = kinds.flatten()
-        which: list[slice | Tensor] = [slice(None)]
-        if count > 1:
-            which = [(kinds == kind).nonzero().squeeze(-1) for kind in range(count)]
-        return cls(slice(None), None, kinds, which)
+    def everything(cls, kinds: Tensor, vocabulary: Vocabulary) -> "Asked":
+        """Return all tokens of all sequences, with kinds [B, D]."""
+        return cls(slice(None), None, kinds.flatten(), vocabulary.places(kinds))
 
 
 class PosteriorSampler:
@@ -85,7 +81,8 @@ class PosteriorSampler:
     ) -> None:
         self._model, self._draw, self._labels, self._answers_at = model, draw, labels, answers_at
         vocabulary = path.vocabulary
-        self._columns = [vocabulary.columns(kind) for kind in range(vocabulary.kinds)]
+        of_kinds = [vocabulary.columns(kind) for kind in range(vocabulary.kinds)]
+        self._columns = [columns if isinstance(columns, slice) else Table(columns) for columns in of_kinds]
         kinds = torch.arange(vocabulary.kinds)[:, None].expand(-1, vocabulary.size)
         self._absorbed = Table(path.absorbed(torch.arange(vocabulary.size).expand(vocabulary.kinds, -1), kinds))
 
@@ -102,14 +99,13 @@ class PosteriorSampler:
         if asked.places is not None:
             z, rows = z[asked.places], rows if answers else rows[asked.places]
         drawn = torch.empty_like(z)
-        for which, columns in zip(asked.of_kinds, self._columns, strict=True):
-            of_kind, numbers = rows[:, columns][which], uniforms[which]
-            tokens = torch.empty(len(of_kind), dtype=torch.int64, device=z.device)
-            for part in row_chunks(
-                len(of_kind), of_kind.shape[1], chunks.MEMORY_BUDGET // 16
-            ):  # small: rows stay in the cache
-                tokens[part] = self._draw(of_kind[part], numbers[part])
-            drawn[which] = tokens + columns.start if isinstance(columns, slice) else columns.to(z.device)[tokens]
+        for which, of_kind in zip(asked.of_kinds, self._columns, strict=True):
+            columns = of_kind if isinstance(of_kind, slice) else of_kind.on(z.device)
+            possible, numbers = rows[:, columns][which], uniforms[which]
+            tokens = torch.empty(len(possible), dtype=torch.int64, device=z.device)
+            for part in small_chunks(numbers, possible.shape[1]):
+                tokens[part] = self._draw(possible[part], numbers[part])
+            drawn[which] = tokens + columns.start if isinstance(columns, slice) else columns[tokens]
         return torch.where(self._absorbed.on(z.device)[asked.kinds, z], z, drawn)
 
 

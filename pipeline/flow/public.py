@@ -4,6 +4,7 @@ They are listed here and not in the package's `__init__`, because every stage de
 must not train a network again.
 """
 
+from pipeline.flow.clamp import Clamp
 from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
 from pipeline.flow.elbo import general_elbo
 from pipeline.flow.errors import FlowError
@@ -21,7 +22,7 @@ from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import ExactPosterior, Model
 from pipeline.flow.rates import ClosedForms, Rates, rates_of
 from pipeline.flow.registry import Registry
-from pipeline.flow.sampler import Clamp, Samples, sample, time_grid
+from pipeline.flow.sampler import Samples, sample, time_grid
 from pipeline.flow.schedulers import SCHEDULERS, Beta, Cosine, KineticOptimal, Polynomial, Scheduler
 from pipeline.flow.state import State
 from pipeline.flow.steps import STEPS, Corrector, Transition

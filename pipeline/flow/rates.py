@@ -33,12 +33,12 @@ class Rates:
         return self.velocity(self.path.state(x1, t), z, x1)
 
     def jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        """Return the jump out of z, corrected if a correction is given.
+        """Return the jump out of z, all [N], corrected if a correction is given; `t` is [N], or one time for all.
 
         It depends on nothing but these arguments, so a row that several tokens share is computed once.
         """
-        given = (correction.weight, correction.limit) if correction else ()
-        shared = distinct_rows(x1, z, t, *given) if x1.dim() == 1 else None
+        given = () if t.dim() == 0 else (t, correction.weight, correction.limit) if correction else (t,)
+        shared, t = distinct_rows(x1, z, *given), t.expand(x1.shape)  # at one time a correction depends on x1 only
         if shared is not None:
             places, which = shared
             x1, z, t = x1[places], z[places], t[places]
@@ -46,6 +46,13 @@ class Rates:
         prob = self.path.log_prob(x1, t).exp() if correction else None
         jump = row_jump(self.net(x1, z, t), correction, prob)
         return jump if shared is None else SharedJump(jump, which)
+
+    def rate_bound(self, x1: Tensor, z: Tensor, correction: Correction | None = None) -> Tensor | None:
+        """Return a number [N] that the rate of `jump` does not exceed at any time, or None if none is cheap.
+
+        A step computes rows of rates only for tokens that would leave at this rate.
+        """
+        return None
 
     def jump_size(self, corrected: bool = False) -> int:
         """Return how many numbers `jump` holds for each token: K for rows of rates."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from pipeline.errors import did_you_mean
 from pipeline.flow.categorical import draw_from_logits, uniform
 from pipeline.flow.checks import check_count, check_tokens, deferred_checks
+from pipeline.flow.clamp import Clamp, Given
 from pipeline.flow.errors import FlowError
 from pipeline.flow.events import Chances, chances_of, follow
 from pipeline.flow.paths.base import Path
@@ -18,31 +19,6 @@ from pipeline.flow.posterior import Asked, Model, PosteriorSampler
 from pipeline.flow.rates import rates_of
 from pipeline.flow.steps import STEPS, Corrector, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity
-
-
-@dataclass(frozen=True)
-class Clamp:
-    """Positions whose data are given: `tokens` [B, D] stay where `fixed` bool[B, D] is true, and the rest is filled in.
-
-    By default the model sees the given tokens as they are. This suits mask paths. On other paths the model was trained
-    with the same noise on all tokens. There, set `noised`: in every step it sees a new draw from p_t(. | token).
-
-    >>> Clamp(tokens=torch.tensor([[7, 0, 0]]), fixed=torch.tensor([[True, False, False]])).noised
-    False
-    """
-
-    tokens: Tensor
-    fixed: Tensor
-    noised: bool = False
-
-    def apply(self, x: Tensor, path: Path, t: float, generator: torch.Generator) -> Tensor:
-        """Return x with the given data in their places, as the model sees them at time t."""
-        if not self.noised or t == 1:
-            return torch.where(self.fixed, self.tokens, x)
-        x = x.clone()
-        given = self.tokens[self.fixed]
-        x[self.fixed] = path.sample(given, torch.full(given.shape, t, dtype=torch.float64, device=x.device), generator)
-        return x
 
 
 @dataclass(frozen=True)
@@ -116,19 +92,15 @@ def sample(
         raise FlowError(f"path: {type(path).__name__} does not end at x1, where the sampler lands")
     kinds = _layout(path, shape, kinds, device, generator)
     grid = _grid(steps)
-    if clamp is not None:
-        _check_clamp(clamp, path, kinds)
+    given = None if clamp is None else Given(clamp, path, kinds, generator)
     rule = partial(STEPS.get(step), path)
     transition = Transition(path, VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity, step, corrector)
     chances = _chances(transition, grid, way, clamp)
     draw = partial(draw_from_logits, temperature=temperature, top_k=top_k, top_p=top_p)
     posterior = PosteriorSampler(model, path, draw, labels, answers_at)
-
-    def given(tokens: Tensor, time: float) -> Tensor:
-        return tokens if clamp is None else clamp.apply(tokens, path, time, generator)
-
     with deferred_checks():
-        x = given(path.sample_source(kinds, generator), grid[0])
+        x = path.sample_source(kinds, generator)
+        x = x if given is None else given.put(x, grid[0])
         if chances is not None:
             free = torch.ones_like(kinds, dtype=torch.bool) if clamp is None else ~clamp.fixed
             x, visits = follow(
@@ -154,7 +126,7 @@ def _follow_steps(
     posterior: PosteriorSampler,
     transition: Transition,
     x: Tensor,
-    given: Callable[[Tensor, float], Tensor],
+    given: Given | None,
     kinds: Tensor,
     grid: list[float],
     generator: torch.Generator,
@@ -162,13 +134,14 @@ def _follow_steps(
     on_step: Callable[[Tensor, float], None] | None,
 ) -> Tensor:
     """Return the tokens x at the end of the grid, after one evaluation of all sequences in each step."""
-    asked = Asked.everything(kinds, transition.path.vocabulary.kinds)
+    asked = Asked.everything(kinds, transition.path.vocabulary)
     if on_step:
         on_step(x, grid[0])
     for done, (t, t_next) in enumerate(pairwise(grid), start=1):
         times = torch.full((len(x),), t, dtype=torch.float32, device=x.device)
         x1 = posterior.draw(x, times, asked, uniform((x.numel(),), generator, x.device)).view_as(x)
-        x = given(transition.advance(x, x1, t, t_next, generator), t_next)
+        x = transition.advance(x, x1, t, t_next, generator, asked.of_kinds)
+        x = x if given is None else given.put(x, t_next)
         if on_step:
             on_step(x, t_next)
         if progress:
@@ -230,12 +203,3 @@ def _grid(steps: int | Sequence[float]) -> list[float]:
     if len(grid) < 2 or grid[0] != 0 or grid[-1] != 1 or not rises:
         raise FlowError(f"steps: a list of times must rise from 0 to 1, got {grid[:3]} ... {grid[-1:]}")
     return grid
-
-
-def _check_clamp(clamp: Clamp, path: Path, kinds: Tensor) -> None:
-    if clamp.tokens.shape != kinds.shape or clamp.fixed.shape != kinds.shape or clamp.fixed.dtype != torch.bool:
-        raise FlowError(f"clamp: tokens and a boolean mask of shape {tuple(kinds.shape)} expected")
-    given = clamp.tokens[clamp.fixed]
-    check_tokens(given, path.vocabulary.size, "clamp.tokens")
-    if not bool(path.vocabulary.targets(kinds[clamp.fixed]).gather(-1, given[:, None]).all()):
-        raise FlowError("clamp.tokens: a fixed token is of another kind than its position")

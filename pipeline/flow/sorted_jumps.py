@@ -1,16 +1,16 @@
-"""Jumps from sorted rows: one row for each distinct pair of x1 and t, instead of a row of rates for each token.
+"""Jumps from sorted rows: one row for each x1, instead of a row of rates for each token.
 
-Letters in shapes: N tokens, M distinct pairs of x1 and t among them, K states.
+Letters in shapes: N tokens, M rows of states, K states. The tokens share the rows.
 """
 
 import torch
 from torch import Tensor
 
-from pipeline.flow.categorical import draw_by_totals
-from pipeline.flow.chunks import row_chunks
-from pipeline.flow.jumps import Jump
+from pipeline.flow.categorical import bisect, draw_by_totals
+from pipeline.flow.jumps import EVERYWHERE, Jump
 from pipeline.flow.state import State
 from pipeline.flow.velocities.net_rates import LARGEST_LOG_RATE, inverse_mass
+from pipeline.flow.vocabulary import Places
 
 
 class SortedJump(Jump):
@@ -21,62 +21,42 @@ class SortedJump(Jump):
     """
 
     def __init__(
-        self, order: Tensor, gain: Tensor, weight: Tensor, which: Tensor, z: Tensor, scale: Tensor, level: Tensor
+        self, order: Tensor, gain: Tensor, weight: Tensor, which: Tensor, rank: Tensor, scale: Tensor, level: Tensor
     ) -> None:
-        """Take the order, gains and weights of states [M, K]; for each token its row `which`, z, scale, level [N]."""
-        self._order, self._which, self._scale, self._level = order, which, scale, level
-        ranks = torch.empty_like(order)
-        ranks.scatter_(-1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order))
-        nothing = gain.new_zeros(len(gain), 1)
-        self._gains, self._weights = (
-            torch.cat([nothing, values.gather(-1, order).cumsum(-1)], dim=-1) for values in (gain, weight)
-        )
-        self._rank = ranks[which, z]
-        self.rate = self._lost_to_first(self._rank).clamp(min=0)
+        """Take the states in order, their gains and weights [M, K]; the row, rank, scale and level of tokens [N]."""
+        self._size, self._order = order.shape[-1], order.flatten()
+        self._gains, self._weights = gain.cumsum(-1).flatten(), weight.cumsum(-1).flatten()
+        self._start, self._rank, self._scale, self._level = which * self._size, rank, scale, level
+        lost = self._lost_to_first(rank.clamp(min=1), EVERYWHERE)
+        self.rate = torch.where(rank > 0, lost, torch.zeros_like(lost)).clamp_(min=0)
 
-    def destination(self, uniforms: Tensor) -> Tensor:
-        wanted = uniforms * self.rate
-        low, high = torch.zeros_like(self._rank), (self._rank - 1).clamp(min=0)
-        for _ in range(int(self._rank.max()).bit_length() if len(low) else 0):
-            middle = (low + high) // 2
-            passed = self._lost_to_first(middle + 1) > wanted
-            high = torch.where(passed, middle, high)
-            low = torch.where(passed, low, middle + 1).minimum(high)
-        return self._order[self._which, low]
+    def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
+        wanted, last = uniforms * self.rate[here], (self._rank[here] - 1).clamp(min=0)
+        number = bisect(lambda middle: self._lost_to_first(middle + 1, here) > wanted, last, self._size)
+        return self._order[self._start[here] + number]
 
-    def _lost_to_first(self, count: Tensor) -> Tensor:
-        """Return the sum of the rates to the first `count` [N] states, [N]."""
-        return self._scale * self._gains[self._which, count] - self._level * self._weights[self._which, count]
+    def _lost_to_first(self, count: Tensor, here: Places) -> Tensor:
+        """Return the sum of the rates to the first `count` [n] states, at least one, for the tokens `here`, [n]."""
+        at = self._start[here] + count - 1
+        return self._scale[here] * self._gains[at] - self._level[here] * self._weights[at]
 
 
 class HubJump(Jump):
     """The jump when all mass passes through x1: states that lose send it to x1, and x1 sends it to those that gain."""
 
-    def __init__(self, state: State, which: Tensor, x1: Tensor, z: Tensor) -> None:
-        """Take the states of the path [M, K]; for each token its row `which`, x1 and z, all [N]."""
-        hubs = torch.empty(len(state.prob_dot), dtype=torch.int64, device=x1.device)
-        hubs[which] = x1
+    def __init__(self, state: State, hubs: Tensor, which: Tensor, x1: Tensor, z: Tensor) -> None:
+        """Take the states of the path [M, K] with their x1 as hubs [M]; for each token its row `which`, x1, z [N]."""
         gains = state.prob_dot.clamp(min=0).scatter(-1, hubs[:, None], 0.0)
-        from_hub = (gains.sum(-1, keepdim=True) * inverse_mass(state, hubs)).squeeze(-1)
+        total = gains.sum(-1, keepdim=True)
+        from_hub = (total * inverse_mass(state, hubs)).squeeze(-1)
         self._x1, self._which, self._at_hub = x1, which, z == x1
         losing = (-state.log_prob_dot[which, z]).clamp(min=0)
         self.rate = torch.where(self._at_hub, from_hub[which], losing)
-        self._running = (gains + (gains.sum(-1, keepdim=True) == 0)).cumsum(-1)
+        self._running = (gains + (total == 0)).cumsum(-1)
 
-    def destination(self, uniforms: Tensor) -> Tensor:
-        tokens, leaving = self._x1.clone(), self._at_hub.nonzero().squeeze(-1)
-        for part in row_chunks(len(leaving), self._running.shape[-1]):
-            here = leaving[part]
-            tokens[here] = draw_by_totals(self._running[self._which[here]], uniforms[here])
-        return tokens
-
-
-def kinetic_optimal_jump(state: State, which: Tensor, z: Tensor) -> Jump:
-    """Return the jump of the kinetic-optimal velocity, at the rates p(x) [dlog p(x) - dlog p(z)]_+."""
-    order = state.log_prob_dot.argsort(dim=-1, descending=True, stable=True)
-    there = _has_mass(state, which, z)
-    level = state.log_prob_dot[which, z] * there
-    return SortedJump(order, state.prob_dot, state.prob, which, z, there, level)
+    def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
+        from_hub = draw_by_totals(self._running, uniforms, self._which[here])
+        return torch.where(self._at_hub[here], from_hub, self._x1[here])
 
 
 def campbell_jump(state: State, which: Tensor, z: Tensor) -> Jump:
@@ -88,16 +68,15 @@ def campbell_jump(state: State, which: Tensor, z: Tensor) -> Jump:
     sign, size = state.log_prob_dot.sign(), state.log_prob + state.log_prob_dot.abs().log()
     by_size = torch.where(sign > 0, size, -size).argsort(dim=-1, descending=True, stable=True)
     by_sign = sign.gather(-1, by_size).argsort(dim=-1, descending=True, stable=True)
+    order = by_size.gather(-1, by_sign)
+    ranks = torch.empty_like(order)
+    ranks.scatter_(-1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order))
     support = state.support.double()
     share = support / support.sum(-1, keepdim=True)
     changing = torch.where(sign != 0, state.log_prob, -torch.inf).amax(-1, keepdim=True)  # masses are in this unit
     changing = torch.where(changing > -torch.inf, changing, 0.0)
     gain = share * torch.where(sign != 0, state.log_prob_dot * torch.exp((state.log_prob - changing).clamp(max=0)), 0.0)
-    there = _has_mass(state, which, z)
+    there = (state.log_prob[which, z] > -torch.inf).double()
     from_z = (changing.squeeze(-1)[which] - state.log_prob[which, z]).clamp(max=LARGEST_LOG_RATE)
-    level = state.log_prob_dot[which, z] * there
-    return SortedJump(by_size.gather(-1, by_sign), gain, share, which, z, torch.exp(from_z) * there, level)
-
-
-def _has_mass(state: State, which: Tensor, z: Tensor) -> Tensor:
-    return (state.log_prob[which, z] > -torch.inf).double()
+    level, scale = state.log_prob_dot[which, z] * there, torch.exp(from_z) * there
+    return SortedJump(order, gain.gather(-1, order), share.gather(-1, order), which, ranks[which, z], scale, level)

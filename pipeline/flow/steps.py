@@ -1,19 +1,23 @@
 """Steps from t to t + h: the probability that a token jumps, given the rate of its jump."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
+from pipeline.flow import device
 from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import check_positive
-from pipeline.flow.chunks import row_chunks
+from pipeline.flow.chunks import small_chunks
 from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import Correction, row_jump
+from pipeline.flow.jumps import EVERYWHERE, Correction, row_jump
 from pipeline.flow.paths.base import Path
 from pipeline.flow.rates import rates_of
 from pipeline.flow.registry import Registry
 from pipeline.flow.velocities import Velocity
+from pipeline.flow.vocabulary import Places
 
 STEPS: Registry = Registry("step")
 
@@ -105,20 +109,54 @@ class Transition:
     step: str = "exact"
     corrector: Corrector | None = None
 
-    def advance(self, z: Tensor, x1: Tensor, t: float, t_next: float, generator: torch.Generator) -> Tensor:
-        """Draw x at t_next given z at t and x1; at t_next = 1 it is x1."""
+    def advance(
+        self,
+        z: Tensor,
+        x1: Tensor,
+        t: float,
+        t_next: float,
+        generator: torch.Generator,
+        of_kinds: Sequence[Places] | None = None,
+    ) -> Tensor:
+        """Draw x at t_next given z at t and x1; at t_next = 1 it is x1.
+
+        `of_kinds` says where each kind is among the flattened tokens (see `Vocabulary.places`). A loop over one layout
+        gives it, so as not to wait for the device.
+        """
         if t_next == 1:
             return x1
         shape, z, x1 = z.shape, z.flatten(), x1.flatten()
         chances, places = uniform(z.shape, generator, z.device), uniform(z.shape, generator, z.device)
-        moved = torch.empty_like(z)
-        rates = rates_of(self.path, self.velocity)
-        for part in row_chunks(len(z), rates.jump_size(self.corrector is not None)):
-            start, end = (torch.full(z[part].shape, time, dtype=torch.float64, device=z.device) for time in (t, t_next))
-            jump = rates.jump(x1[part], z[part], start, self._correction(x1[part], start, end))
-            leaves = chances[part] < STEPS.get(self.step)(self.path, jump.rate, x1[part], start, end)
-            moved[part] = torch.where(leaves, jump.destination(places[part]), z[part])
+        if self.path.parts is None:
+            return self._move(z, x1, t, t_next, chances, places).view(shape)
+        moved = z.clone()
+        for part, here in zip(self.path.parts, of_kinds or self.path.vocabulary.places_of(x1), strict=True):
+            of_part, inside = replace(self, path=part.path), part.inside(z[here])
+            arrived = of_part._move(inside.clamp(min=0), part.inside(x1[here]), t, t_next, chances[here], places[here])
+            moved[here] = torch.where(inside >= 0, part.outside(arrived), z[here])  # others have no way to x1
         return moved.view(shape)
+
+    def _move(self, z: Tensor, x1: Tensor, t: float, t_next: float, chances: Tensor, places: Tensor) -> Tensor:
+        """Return where tokens z [N] are after the step, given two uniform numbers for each: if it leaves, and where to.
+
+        If the rates have a bound, only tokens that would leave at this rate go on to rows of rates. To know how many
+        they are, the host waits for the device once. The rows of all tokens would take longer.
+        """
+        rates, rule = rates_of(self.path, self.velocity), partial(STEPS.get(self.step), self.path)
+        start, end = (torch.full((), time, dtype=torch.float64, device=z.device) for time in (t, t_next))
+        bound = rates.rate_bound(x1, z, self._correction(x1, start.expand_as(x1), end.expand_as(x1)))
+        if bound is not None:
+            may_leave = (chances < rule(bound, x1, start.expand_as(x1), end.expand_as(x1))).nonzero().squeeze(-1)
+            everyone, (z, x1, chances, places) = z, (values[may_leave] for values in (z, x1, chances, places))
+        moved = z.clone()
+        for part in small_chunks(z, rates.jump_size(self.corrector is not None), sharing=True):
+            times = start.expand_as(x1[part]), end.expand_as(x1[part])
+            jump = rates.jump(x1[part], z[part], start, self._correction(x1[part], *times))
+            leaves = chances[part] < rule(jump.rate, x1[part], *times)
+            # A CPU draws destinations only for tokens that leave. A GPU would have to wait for their number.
+            here = leaves.nonzero().squeeze(-1) if device.is_host(z) else EVERYWHERE
+            moved[part][here] = torch.where(leaves[here], jump.destination(places[part][here], here), z[part][here])
+        return moved if bound is None else everyone.index_copy(0, may_leave, moved)
 
     def probabilities(self, x1: Tensor, z: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
         """Return P(x_{t+h} = x | x_t = z, x1) for all x, [..., K]: the distribution that `advance` draws from."""

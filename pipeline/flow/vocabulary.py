@@ -15,6 +15,8 @@ from pipeline.flow.checks import check_count, check_tokens, first, forbid
 from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
 
+Places = slice | Tensor  # some of N tokens, all of them or by their numbers
+
 NEVER_DATA = -1  # the kind of tokens such as mask or begin-of-sequence
 
 
@@ -75,7 +77,21 @@ class Vocabulary:
         targets = self._targets.on(kinds.device)
         return targets[0].expand(*kinds.shape, -1) if self.kinds == 1 else targets[kinds]
 
-    def columns(self, kind: int) -> slice | Tensor:
+    def places_of(self, x1: Tensor) -> list[Places]:
+        """Return where the data tokens of each kind are in `x1`, like `places`."""
+        return self.places(self.kinds_of(x1))
+
+    def places(self, kinds: Tensor) -> list[Places]:
+        """Return for each kind where it is in `kinds`, as numbers into the flattened tensor. This waits for the device.
+
+        >>> Vocabulary([0, 0, 1, 1, 1, -1]).places(torch.tensor([[0, 1], [1, 1]]))
+        [tensor([0]), tensor([1, 2, 3])]
+        """
+        if self.kinds == 1:
+            return [slice(None)]
+        return [(kinds.flatten() == kind).nonzero().squeeze(-1) for kind in range(self.kinds)]
+
+    def columns(self, kind: int) -> Places:
         """Return the data tokens of a kind, as a slice if they are neighbours.
 
         >>> Vocabulary([0, 0, 1, 1, 1, -1]).columns(1)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import draw, sharpen, uniform
-from pipeline.flow.sampler import Clamp
+from pipeline.flow.clamp import Clamp
 from pipeline.flow.vocabulary import Vocabulary
 
 

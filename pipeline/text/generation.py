@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pipeline.config import Config
 from pipeline.errors import KinoflowError
-from pipeline.flow.sampler import Clamp
+from pipeline.flow.clamp import Clamp
 from pipeline.networks.devices import check_gpus
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around

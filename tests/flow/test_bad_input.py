@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from pipeline.flow import sources
+from pipeline.flow.clamp import Clamp
 from pipeline.flow.distances import EmbeddingDistance, FunctionDistance, TableDistance
 from pipeline.flow.errors import FlowError
 from pipeline.flow.guidance import guided
@@ -18,7 +19,7 @@ from pipeline.flow.paths.geodesic import GeodesicPath
 from pipeline.flow.paths.kindwise import KindwisePath
 from pipeline.flow.paths.metric import MetricPath
 from pipeline.flow.paths.mixture import MixturePath
-from pipeline.flow.sampler import Clamp, sample
+from pipeline.flow.sampler import sample
 from pipeline.flow.schedulers import Beta, KineticOptimal
 from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES

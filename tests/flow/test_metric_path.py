@@ -2,15 +2,19 @@
 
 import pytest
 import torch
+from torch import Tensor
+from torch.nn.functional import normalize
 
+from pipeline.flow.categorical import draw_by_totals
 from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
-from pipeline.flow.jumps import Correction, SharedJump, row_jump
+from pipeline.flow.jumps import Correction, RowJump, SharedJump, row_jump
 from pipeline.flow.paths import build_path
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.metric import MetricPath
 from pipeline.flow.rates import Rates, rates_of
 from pipeline.flow.schedulers import Beta
-from pipeline.flow.velocities import VELOCITIES
+from pipeline.flow.steps import Corrector, Transition, exact
+from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary([0, 0, 0, 1, 1, 1, 1, -1, 2])
@@ -41,40 +45,66 @@ def test_a_kind_of_one_token_stays_where_it_is() -> None:
     assert bool((drawn == 8).all())
 
 
-def test_rows_over_one_kind_give_the_same_draws_as_rows_over_all_tokens() -> None:
+def several_kinds() -> tuple[Path, Tensor, Tensor, Tensor, Tensor]:
+    """Return a path over several kinds, data, tokens and times on it, and uniform numbers."""
     path = build_path("metric", VOCABULARY, distances=TABLE, lp=[1.0, 2.0, 1.0], a=[1.0, 3.0, 1.0], c=[0.5, 2.0, 1.0])
     generator = torch.Generator().manual_seed(0)
     x1 = torch.tensor([0, 1, 2, 3, 4, 5, 6, 8])[torch.randint(8, (4000,), generator=generator)]
     t, uniforms = (torch.rand(4000, dtype=torch.float64, generator=generator) for _ in range(2))
-    drawn = path.tokens_at(x1, t, uniforms)
-    assert torch.equal(drawn, Path.tokens_at(path, x1, t, uniforms))
-    for velocity in map(VELOCITIES.get, VELOCITIES.names()):
-        for correction in (None, Correction(torch.full_like(t, 0.7), torch.full_like(t, 2.0))):
-            rates = rates_of(path, velocity)
-            split, whole = rates.jump(x1, drawn, t, correction), Rates.jump(rates, x1, drawn, t, correction)
-            torch.testing.assert_close(split.rate, whole.rate, rtol=1e-9, atol=1e-12)
-            moves = whole.rate > 1e-9  # below, rounding decides
-            closed = correction is None and velocity in CLOSED_FORMS  # they draw destinations in another order
-            if not closed:
-                assert torch.equal(split.destination(uniforms)[moves], whole.destination(uniforms)[moves])
+    return path, x1, path.tokens_at(x1, t, uniforms), t, uniforms
+
+
+def test_rows_over_one_kind_give_the_same_tokens_as_rows_over_all_tokens() -> None:
+    path, x1, drawn, t, uniforms = several_kinds()
+    assert torch.equal(drawn, draw_by_totals(path.checked_log_prob(x1, t).exp().cumsum(-1), uniforms))
+    assert torch.equal(drawn, path.tokens_at(x1, t, uniforms, VOCABULARY.places_of(x1)))
+
+
+@pytest.mark.parametrize("corrector", [None, Corrector(0.7)], ids=["plain", "corrected"])
+@pytest.mark.parametrize("velocity", [VELOCITIES.get(name) for name in VELOCITIES.names()], ids=VELOCITIES.names())
+def test_steps_by_kind_move_tokens_as_rows_over_all_tokens_would(
+    velocity: Velocity, corrector: Corrector | None
+) -> None:
+    path, x1, _, t, uniforms = several_kinds()
+    z, transition = (
+        path.tokens_at(x1, torch.full_like(t, 0.4), uniforms),
+        Transition(path, velocity, "exact", corrector),
+    )
+    times = [torch.full_like(t, time) for time in (0.4, 0.6)]
+    chances, places = torch.rand(2, 4000, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    rows = row_jump(
+        Rates(path, velocity).net(x1, z, times[0]),
+        transition._correction(x1, *times),
+        path.log_prob(x1, times[0]).exp(),
+    )
+    leaves = chances < exact(path, rows.rate, x1, *times)
+    expected = torch.where(leaves, rows.destination(places), z)
+    moved = transition.advance(z, x1, 0.4, 0.6, torch.Generator().manual_seed(3))
+    if corrector is None and velocity in CLOSED_FORMS:  # they draw destinations in another order
+        assert torch.equal(moved != z, leaves)
+    else:
+        assert torch.equal(moved, expected)
+    assert bool(leaves.any())
 
 
 @pytest.mark.parametrize("name", ["kinetic_optimal", "campbell", "power_infinity"])
 @pytest.mark.parametrize("t", [0.0, 0.2, 0.5, 0.8, 60 / 64, 0.99, 0.999])
 def test_closed_jumps_have_the_rates_and_destinations_of_the_rows(name: str, t: float) -> None:
-    """All pairs of x1 and z, and a mask that never moves. A fine grid of uniform numbers gives the destinations."""
+    """All pairs of x1 and z. A fine grid of uniform numbers gives the destinations."""
     velocity, size, draws = VELOCITIES.get(name), 7, 2000
-    places = torch.tensor([-1, -0.62, -0.3, 0.05, 0.33, 0.71, 1, 0])  # no two are equally far from a third: no ties
-    path = build_path("metric", Vocabulary.single(size, specials=1), lp=3.0, a=5.0, c=1.0, embeddings=places)
-    x1, z = (axis.flatten() for axis in torch.meshgrid(torch.arange(size), torch.arange(size + 1), indexing="ij"))
+    places = torch.tensor([-1, -0.62, -0.3, 0.05, 0.33, 0.71, 1])  # no two are equally far from a third: no ties
+    path = build_path("metric", Vocabulary.single(size), lp=3.0, a=5.0, c=1.0, embeddings=places)
+    x1, z = torch.cartesian_prod(torch.arange(size), torch.arange(size)).T
     times = torch.full(x1.shape, t, dtype=torch.float64)
     rates = rates_of(path, velocity)
     rows = row_jump(rates.net(x1, z, times))
-    torch.testing.assert_close(rates.jump(x1, z, times).rate, rows.rate, rtol=1e-8, atol=1e-12)
+    for when in (times, times[0]):  # with one time for all, tokens share rows
+        assert not isinstance(rates.jump(x1, z, when), RowJump | SharedJump)
+        torch.testing.assert_close(rates.jump(x1, z, when).rate, rows.rate, rtol=1e-8, atol=1e-12)
     uniforms = (torch.arange(draws, dtype=torch.float64) + 0.5) / draws
-    many = [pairs.repeat_interleave(draws) for pairs in (x1, z, times)]
-    landed = rates.jump(*many).destination(uniforms.repeat(len(x1))).view(len(x1), draws)
-    shares = torch.stack([(landed == token).double().mean(-1) for token in range(size + 1)], dim=-1)
+    many = [pairs.repeat_interleave(draws) for pairs in (x1, z)]
+    landed = rates.jump(*many, times[0]).destination(uniforms.repeat(len(x1))).view(len(x1), draws)
+    shares = torch.stack([(landed == token).double().mean(-1) for token in range(size)], dim=-1)
     moving = rows.rate > 1e-12
     assert moving.any()
     expected = rows.rates[moving] / rows.rate[moving, None]
@@ -98,11 +128,39 @@ def test_a_jump_with_shared_rows_draws_what_the_rows_of_each_token_would() -> No
     assert torch.equal(shared.destination(uniforms), rows.destination(uniforms))
 
 
+@pytest.mark.parametrize("lp", [2.0, 3.0, 4.0])
+@pytest.mark.parametrize("near", [1.0, 1e-3, 1e-6])
+def test_distances_by_a_product_of_matrices_give_the_probabilities_of_exact_differences(lp: float, near: float) -> None:
+    """Codes on a sphere, and clusters of codes that are very near each other, at times up to the end."""
+    generator = torch.Generator().manual_seed(0)
+    centres, codes = (
+        torch.randn(50, 8, generator=generator).double(),
+        torch.randn(50, 20, 8, generator=generator).double(),
+    )
+    codes = normalize(normalize(centres, dim=-1)[:, None] + near * codes, dim=-1).flatten(0, 1)
+    distance = EmbeddingDistance(codes, lp)
+    assert distance._factors is not None
+    exact_rows = torch.cdist(codes, codes, compute_mode="donot_use_mm_for_euclid_dist") ** lp
+    rows, pairs = distance.rows(torch.arange(1000)), torch.randint(1000, (2, 500), generator=generator)
+    assert bool((rows.diagonal() == 0).all())
+    torch.testing.assert_close(distance.between(*pairs), exact_rows[pairs[1], pairs[0]], rtol=1e-12, atol=0)
+    for beta in (1.0, 30.0, 1e3, 1e5):  # c (t / (1 - t))^a for the paper's codes is 1,500 at t = 0.999
+        ours, exactly = (torch.softmax(-beta * values, -1) for values in (rows, exact_rows))
+        assert float((ours - exactly).abs().sum(-1).max()) / 2 < 1e-8
+
+
+def test_embeddings_far_apart_and_small_powers_use_exact_differences() -> None:
+    codes = torch.randn(10, 8, generator=torch.Generator().manual_seed(0)).double()
+    for embeddings, lp in ((1e3 * codes, 4.0), (normalize(codes, dim=-1), 1.0), (torch.linspace(-1, 1, 10), 4.0)):
+        assert EmbeddingDistance(embeddings, lp)._factors is None
+
+
 @pytest.mark.parametrize(
     "distance",
     [
         TableDistance(TABLE),
         EmbeddingDistance(torch.arange(9.0).sqrt(), 2.0),
+        EmbeddingDistance(torch.eye(9)[:, :5], 4.0),
         FunctionDistance(lambda x, x1: (x - x1).abs().double(), 9),
     ],
 )
@@ -111,6 +169,9 @@ def test_a_distance_within_some_tokens_is_that_between_them(distance: Distance) 
     inside = distance.within(tokens)
     assert inside.size == 3
     torch.testing.assert_close(inside.rows(torch.arange(3)), distance.rows(tokens)[:, tokens])
+    torch.testing.assert_close(
+        distance.between(tokens, tokens.flip(0)), distance.rows(tokens.flip(0))[[0, 1, 2], tokens]
+    )
 
 
 def test_a_path_for_each_kind_passes_on_what_is_known_of_the_data() -> None:

@@ -8,12 +8,13 @@ from torch import Tensor
 
 from pipeline.flow import chunks
 from pipeline.flow.categorical import draw, sharpen
+from pipeline.flow.clamp import Clamp
 from pipeline.flow.errors import FlowError
 from pipeline.flow.guidance import guided
 from pipeline.flow.paths import PATHS, Path, example_path
 from pipeline.flow.paths.function import FunctionPath
 from pipeline.flow.posterior import ExactPosterior
-from pipeline.flow.sampler import Clamp, sample, time_grid
+from pipeline.flow.sampler import sample, time_grid
 from pipeline.flow.steps import STEPS, Corrector, Transition
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal

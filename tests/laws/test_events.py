@@ -9,10 +9,11 @@ from scipy.stats import chisquare
 from torch import Tensor
 
 from pipeline.flow import events, sampler
+from pipeline.flow.clamp import Clamp
 from pipeline.flow.events import Chances
 from pipeline.flow.paths import Path, build_path
 from pipeline.flow.posterior import constrain
-from pipeline.flow.sampler import Clamp, sample
+from pipeline.flow.sampler import sample
 from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary

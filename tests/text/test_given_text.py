@@ -7,8 +7,8 @@ from torch import Tensor
 
 from pipeline.config import Sampling
 from pipeline.errors import KinoflowError
+from pipeline.flow.clamp import Clamp
 from pipeline.flow.paths import example_path
-from pipeline.flow.sampler import Clamp
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.saved import SavedModel
 from pipeline.sampling.blocks import draw_around

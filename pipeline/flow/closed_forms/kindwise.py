@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from pipeline.flow.jumps import Correction, Jump, KindwiseJump
 from pipeline.flow.rates import ClosedForms, Rates, rates_of
 
 if TYPE_CHECKING:
@@ -21,14 +20,6 @@ class KindwiseRates(Rates):
         return self.path.of_kinds(
             kinds, lambda path, here: rates_of(path, self.velocity).net(x1[here], z[here], t[here])
         )
-
-    def jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        kinds, jumps = self.path.vocabulary.kinds_of(x1), {}
-        for kind, path in enumerate(self.path.paths):
-            here = kinds == kind
-            part = correction.at(here) if correction else None
-            jumps[kind] = rates_of(path, self.velocity).jump(x1[here], z[here], t[here], part)
-        return KindwiseJump(kinds, jumps)
 
 
 CLOSED_FORMS: ClosedForms = {None: KindwiseRates}

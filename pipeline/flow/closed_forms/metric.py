@@ -1,4 +1,7 @@
-"""Metric paths: rows over the tokens of one kind, and jumps from a few sorted rows instead of a row for each token."""
+"""Metric paths: jumps from a sorted row for each x1, and in large vocabularies rows only for tokens that may leave.
+
+They are for a vocabulary of one kind and nothing else. Steps see any other one as its parts (`Path.parts`).
+"""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
@@ -6,68 +9,41 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pipeline.flow.distinct import distinct_rows
-from pipeline.flow.jumps import Correction, Jump, KindwiseJump
-from pipeline.flow.rates import ClosedForms, Rates, rates_of
-from pipeline.flow.sorted_jumps import HubJump, campbell_jump, kinetic_optimal_jump
-from pipeline.flow.state import State, at
+from pipeline.flow.jumps import Correction, Jump
+from pipeline.flow.rates import ClosedForms, Rates
+from pipeline.flow.sorted_jumps import HubJump, SortedJump, campbell_jump
+from pipeline.flow.state import at
 
 if TYPE_CHECKING:
-    from pipeline.flow.paths.metric import MetricPath, Part
+    from pipeline.flow.paths.metric import MetricPath
 
-_LARGEST_TABLE = 2048  # tokens; up to here there is room for a row for each x1
+LARGEST_TABLE = 2048  # tokens; up to here there is room for a row for each x1
 _FEW_NUMBERS = 32
+_ROUNDING = 1e-9  # a sum of thousands of rates is never as inexact as this
 
 
-class MetricRates(Rates):
-    """Any velocity: tokens never leave their kind, so a row need only hold the tokens of one kind."""
+class SortedMetricRates(Rates, ABC):
+    """A velocity whose jumps need one sorted row for each pair of x1 and t, if the vocabulary is small enough."""
 
     path: "MetricPath"
 
     def jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        vocabulary = self.path.vocabulary
-        kinds = vocabulary.kinds_of(x1)
-        if vocabulary.kinds == 1 or not torch.equal(kinds, vocabulary.kind_of.on(z.device)[z]):
-            return super().jump(x1, z, t, correction)
-        jumps: dict[int, Jump] = {}
-        for kind, part in enumerate(self.path.parts):
-            here = kinds == kind
-            rates, limited = rates_of(part.path, self.velocity), correction.at(here) if correction else None
-            inner = rates.jump(part.inside(x1[here]), part.inside(z[here]), t[here], limited)
-            jumps[kind] = PartJump(inner, part)
-        return KindwiseJump(kinds, jumps)
-
-
-class PartJump(Jump):
-    """A jump between the tokens of one kind."""
-
-    def __init__(self, jump: Jump, part: "Part") -> None:
-        self._jump, self._part, self.rate = jump, part, jump.rate
-
-    def destination(self, uniforms: Tensor) -> Tensor:
-        return self._part.outside(self._jump.destination(uniforms))
-
-
-class SortedMetricRates(MetricRates, ABC):
-    """A velocity whose jumps need one sorted row for each pair of x1 and t, if the vocabulary is small enough."""
-
-    def jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
         if not self._fits(correction is not None):
             return super().jump(x1, z, t, correction)
-        everything = torch.arange(len(x1), device=x1.device)
-        places, which = distinct_rows(x1, t) or (everything, everything)
-        return self.sorted_jump(self.path.state(x1[places], t[places]), which, x1, z)
+        rows, which, size = x1, torch.arange(len(x1), device=x1.device), self.path.vocabulary.size
+        if t.dim() == 0 and len(x1) > size:  # rows for all x1 there can be: to ask which there are would take longer
+            rows, which = torch.arange(size, device=x1.device), x1
+        return self.sorted_jump(rows, t.expand(rows.shape), which, x1, z)
 
     def jump_size(self, corrected: bool = False) -> int:
         return _FEW_NUMBERS if self._fits(corrected) else super().jump_size(corrected)
 
     def _fits(self, corrected: bool) -> bool:
-        vocabulary = self.path.vocabulary
-        return vocabulary.kinds == 1 and vocabulary.size <= _LARGEST_TABLE and not corrected
+        return self.path.whole and self.path.vocabulary.size <= LARGEST_TABLE and not corrected
 
     @abstractmethod
-    def sorted_jump(self, state: State, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
-        """Return the jump, given the distinct states of the path [M, K] and `which` of them each token has, [N]."""
+    def sorted_jump(self, rows: Tensor, t: Tensor, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
+        """Return the jump, given the data and times of all rows [M], and `which` row, x1 and z of each token [N]."""
 
 
 class MetricKineticOptimal(SortedMetricRates):
@@ -76,32 +52,49 @@ class MetricKineticOptimal(SortedMetricRates):
     def net(self, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
         """Return the net rates p(x) (d(z, x1) - d(x, x1)) (eq:metric_velocity)."""
         distances = self.path.distances(x1)
-        prob = self.path.log_softmax(distances, self.path.clock(x1, t)[..., None]).exp()
+        prob = torch.softmax(self.path.scores(distances, self.path.clock(x1, t)), dim=-1)
         from_z = at(distances, z)
-        closer = torch.where((distances < torch.inf) & (from_z < torch.inf), from_z - distances, 0.0)
-        return prob * closer
+        closer = from_z - distances
+        if not self.path.whole:
+            closer = torch.where((distances < torch.inf) & (from_z < torch.inf), closer, 0.0)
+        return closer.mul_(prob)
 
-    def sorted_jump(self, state: State, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
-        return kinetic_optimal_jump(state, which, z)
+    def sorted_jump(self, rows: Tensor, t: Tensor, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
+        """Return the jump at the rates p(x) d(z) - p(x) d(x). Its order is that of the distances and never changes."""
+        order, ranks, distances = (table.on(z.device) for table in self.path.by_distance)
+        rank = ranks[x1, z]
+        prob = torch.softmax(self.path.scores(distances[rows], self.path.clock(rows, t)), dim=-1)
+        scale = torch.ones_like(rank, dtype=torch.float64)
+        return SortedJump(order[rows], -prob * distances[rows], prob, which, rank, scale, -distances[x1, rank])
+
+    def rate_bound(self, x1: Tensor, z: Tensor, correction: Correction | None = None) -> Tensor | None:
+        """Return d(z, x1), because p(x) (d(z) - d(x))_+ adds up to no more. A corrector adds at most its limit.
+
+        Other velocities have no such bound: Campbell's divides by p(z), and the power velocities send tokens back from
+        x1, where most are late on a path, at a rate that takes a whole row to compute.
+        """
+        if not self.path.whole or self.path.vocabulary.size <= LARGEST_TABLE:
+            return None
+        bound = self.path.distance.between(z, x1) * (1 + _ROUNDING)
+        return bound if correction is None else bound + correction.limit
 
 
 class MetricCampbell(SortedMetricRates):
     """Campbell's velocity."""
 
-    def sorted_jump(self, state: State, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
-        return campbell_jump(state, which, z)
+    def sorted_jump(self, rows: Tensor, t: Tensor, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
+        return campbell_jump(self.path.state(rows, t), which, z)
 
 
 class MetricPowerInfinity(SortedMetricRates):
     """The power-infinity velocity. On a metric path no token is likelier than x1, so x1 is the hub."""
 
-    def sorted_jump(self, state: State, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
-        return HubJump(state, which, x1, z)
+    def sorted_jump(self, rows: Tensor, t: Tensor, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
+        return HubJump(self.path.state(rows, t), rows, which, x1, z)
 
 
 CLOSED_FORMS: ClosedForms = {
     "kinetic_optimal": MetricKineticOptimal,
     "campbell": MetricCampbell,
     "power_infinity": MetricPowerInfinity,
-    None: MetricRates,
 }

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pipeline.flow.jumps import Correction, Jump
+from pipeline.flow.jumps import EVERYWHERE, Correction, Jump
 from pipeline.flow.mixture_bounds import mixture_elbo, token_rates
 from pipeline.flow.rates import ClosedForms, Rates
 from pipeline.flow.state import at
+from pipeline.flow.vocabulary import Places
 
 if TYPE_CHECKING:
     from pipeline.flow.paths.mixture import MixturePath
@@ -68,14 +69,15 @@ class MixtureJump(Jump):
             forth = self.rate * torch.minimum(weight, limit * prob_x1)
             self.rate = self.rate + torch.where(z == x1, back * (prob_x1 > 0), forth)
 
-    def destination(self, uniforms: Tensor) -> Tensor:
+    def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
         if not self._corrected:
-            return self._x1
+            return self._x1[here]
+        x1, z, kinds, source_x1 = (part[here] for part in (self._x1, self._z, self._kinds, self._source_x1))
         running = self._path.source_running.on(uniforms.device)
-        before = torch.where(self._x1 > 0, running[self._kinds, (self._x1 - 1).clamp(min=0)], 0.0)
-        passed = uniforms * (1 - self._source_x1)  # a place in the source's mass, with the mass of x1 cut out
-        passed = passed + torch.where(passed >= before, self._source_x1, 0.0)
-        return torch.where(self._z == self._x1, self._path.draw_source(self._kinds, passed), self._x1)
+        before = torch.where(x1 > 0, running[kinds, (x1 - 1).clamp(min=0)], 0.0)
+        passed = uniforms * (1 - source_x1)  # a place in the source's mass, with the mass of x1 cut out
+        passed = passed + torch.where(passed >= before, source_x1, 0.0)
+        return torch.where(z == x1, self._path.draw_source(kinds, passed), x1)
 
 
 def mass_at_x1(path: "MixturePath", x1: Tensor, t: Tensor) -> Tensor:

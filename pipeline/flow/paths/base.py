@@ -6,6 +6,7 @@ s = t. So derivatives stay finite where ds/dt does not: beta' is infinite at t =
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,14 +15,15 @@ from torch import Tensor
 
 from pipeline.flow.categorical import draw_by_totals, uniform
 from pipeline.flow.checks import check_times, first, forbid
-from pipeline.flow.chunks import row_chunks
+from pipeline.flow.chunks import row_chunks, small_chunks
 from pipeline.flow.device import Table
 from pipeline.flow.distinct import distinct_rows
 from pipeline.flow.errors import FlowError
 from pipeline.flow.state import State
-from pipeline.flow.vocabulary import Vocabulary
+from pipeline.flow.vocabulary import Places, Vocabulary
 
 if TYPE_CHECKING:
+    from pipeline.flow.paths.part import Part
     from pipeline.flow.rates import ClosedForms
 
 _EDGE = 1e-9  # autodiff stays this far from t = 0 and t = 1, where a derivative may not exist
@@ -91,27 +93,45 @@ class Path(ABC):
 
     def draw_source(self, kinds: Tensor, uniforms: Tensor) -> Tensor:
         """Return the source's token for each uniform number, without a row of K probabilities for each token."""
-        tokens = torch.empty_like(kinds)
-        for kind, running in enumerate(self.source_running.on(kinds.device)):
-            here = kinds == kind
-            token = torch.searchsorted(running, uniforms[here] * running[-1], right=True)
-            tokens[here] = torch.minimum(token, (running < running[-1]).sum())
-        return tokens
+        running = self.source_running.on(kinds.device)
+        if len(running) == 1:
+            return draw_by_totals(running[0], uniforms)
+        return draw_by_totals(running, uniforms.flatten(), kinds.flatten()).view_as(kinds)
 
-    def sample(self, x1: Tensor, t: Tensor, generator: torch.Generator) -> Tensor:
-        """Draw x_t ~ p_t(. | x1), each token on its own (eq:prob_path)."""
+    def sample(
+        self, x1: Tensor, t: Tensor, generator: torch.Generator, of_kinds: Sequence[Places] | None = None
+    ) -> Tensor:
+        """Draw x_t ~ p_t(. | x1), each token on its own (eq:prob_path).
+
+        `of_kinds` says where each kind is among the flattened tokens (see `Vocabulary.places`). A loop over one layout
+        gives it, so as not to wait for the device.
+        """
         x1, t = self.aligned(x1, t)
-        return self.tokens_at(x1.flatten(), t.flatten(), uniform((x1.numel(),), generator, x1.device)).view_as(x1)
+        uniforms = uniform((x1.numel(),), generator, x1.device)
+        return self.tokens_at(x1.flatten(), t.flatten(), uniforms, of_kinds).view_as(x1)
 
-    def tokens_at(self, x1: Tensor, t: Tensor, uniforms: Tensor) -> Tensor:
+    def tokens_at(self, x1: Tensor, t: Tensor, uniforms: Tensor, of_kinds: Sequence[Places] | None = None) -> Tensor:
         """Return the token of p_t(. | x1) for each uniform number, all [N]; in chunks of rows."""
         tokens = torch.empty_like(x1)
-        for rows in row_chunks(len(x1), self.vocabulary.size):
+        if self.parts is not None:
+            for part, here in zip(self.parts, of_kinds or self.vocabulary.places_of(x1), strict=True):
+                inside = part.path.tokens_at(part.inside(x1[here]), t[here], uniforms[here])
+                tokens[here] = part.outside(inside)
+            return tokens
+        for rows in small_chunks(x1, self.vocabulary.size, sharing=True):
             data, times = x1[rows], t[rows]
-            places, which = distinct_rows(data, times) or (slice(None), slice(None))  # tokens of one image share rows
-            running = self.checked_log_prob(data[places], times[places]).exp().cumsum(-1)
-            tokens[rows] = draw_by_totals(running[which], uniforms[rows])
+            places, which = distinct_rows(data, times) or (slice(None), None)  # tokens of one image share rows
+            tokens[rows] = draw_by_totals(self.running_totals(data[places], times[places]), uniforms[rows], which)
         return tokens
+
+    def running_totals(self, x1: Tensor, t: Tensor) -> Tensor:
+        """Return the running totals of numbers proportional to p_t(x | x1), float64[..., K]."""
+        return self.checked_log_prob(x1, t).exp().cumsum(-1)
+
+    @cached_property
+    def parts(self) -> "list[Part] | None":
+        """The path at positions of each kind, if it is cheaper there; None: one path serves all."""
+        return None
 
     def aligned(self, x1: Tensor, t: Tensor, *, before_end: bool = False) -> tuple[Tensor, Tensor]:
         """Return `x1` and `t`, checked and in one shape; `t` may lack the last axes of `x1`."""

@@ -1,6 +1,7 @@
 """A path for each kind of position: for example a mask path at some positions and a metric path at others."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from pipeline.flow.closed_forms import kindwise
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.part import Part
 from pipeline.flow.paths.registry import PATHS, known_to
 from pipeline.flow.state import State
 from pipeline.flow.vocabulary import Vocabulary
@@ -57,6 +59,10 @@ class KindwisePath(Path):
 
     def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
         return self.of_kinds(kinds, lambda path, here: path.absorbed(z[here], kinds[here]))
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        return [path.parts[kind] if path.parts else Part(path) for kind, path in enumerate(self.paths)]
 
     def of_kinds(self, kinds: Tensor, function: Callable[[Path, Tensor], Tensor]) -> Tensor:
         """Call a function of (path, mask of its positions) for each path, and put the results back in their places."""

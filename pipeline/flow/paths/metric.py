@@ -12,10 +12,13 @@ from pipeline.flow.device import Table
 from pipeline.flow.distances import Distance, EmbeddingDistance, TableDistance, check_distance
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.part import Part
 from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.schedulers import Beta
 from pipeline.flow.state import State
 from pipeline.flow.vocabulary import Vocabulary
+
+_LARGEST = torch.finfo(torch.float64).max
 
 
 class MetricPath(Path):
@@ -26,6 +29,7 @@ class MetricPath(Path):
     def __init__(self, vocabulary: Vocabulary, distance: Distance, beta: Beta, *, check: bool = True) -> None:
         super().__init__(vocabulary)
         self.distance, self.beta = distance, beta
+        self.whole = bool((vocabulary.kind_of.values == 0).all())  # all tokens are of one kind; no distance is infinite
         if check:
             check_distance(distance, vocabulary)
 
@@ -37,66 +41,61 @@ class MetricPath(Path):
 
     def distances(self, x1: Tensor) -> Tensor:
         """Return d(x, x1) for all x, [..., K]; infinite for tokens of other kinds."""
-        inside = self.vocabulary.targets(self.vocabulary.kinds_of(x1))
-        return torch.where(inside, self.distance.rows(x1).double(), torch.inf)
+        rows = self.distance.rows(x1).double()
+        if self.whole:
+            return rows
+        return torch.where(self.vocabulary.targets(self.vocabulary.kinds_of(x1)), rows, torch.inf)
 
     def log_prob(self, x1: Tensor, t: Tensor) -> Tensor:
         """Return log softmax(-beta_t d(x, x1)) (eq:metric_prob_path)."""
-        return self.log_softmax(self.distances(x1), self.clock(x1, t)[..., None])
+        return torch.log_softmax(self.exponents(self.distances(x1), self.clock(x1, t)), dim=-1)
 
     def state(self, x1: Tensor, t: Tensor) -> State:
         """Return p and its derivatives by beta: dlog p(x)/dbeta = E_p[d] - d(x)."""
         distances = self.distances(x1)
-        log_prob = self.log_softmax(distances, self.clock(x1, t)[..., None])
-        finite = torch.where(distances < torch.inf, distances, 0.0)
-        mean = (log_prob.exp() * finite).sum(-1, keepdim=True)
-        log_prob_dot = torch.where(distances < torch.inf, mean - finite, 0.0)
-        return State(log_prob, log_prob.exp() * log_prob_dot, log_prob_dot)
+        log_prob = torch.log_softmax(self.exponents(distances, self.clock(x1, t)), dim=-1)
+        finite = distances if self.whole else torch.where(distances < torch.inf, distances, 0.0)
+        prob = log_prob.exp()
+        log_prob_dot = (prob * finite).sum(-1, keepdim=True) - finite
+        if not self.whole:
+            log_prob_dot = torch.where(distances < torch.inf, log_prob_dot, 0.0)
+        return State(log_prob, prob * log_prob_dot, log_prob_dot)
+
+    def exponents(self, distances: Tensor, beta: Tensor) -> Tensor:
+        """Return -beta d, [..., K]; 0 at x1 and -inf at tokens of other kinds, whatever beta [...] is."""
+        exponents = distances * -beta.clamp(max=_LARGEST)[..., None]  # at t = 1 the product with d = 0 must be 0
+        return exponents if self.whole else exponents.masked_fill_(distances == torch.inf, -torch.inf)
+
+    def scores(self, distances: Tensor, beta: Tensor) -> Tensor:
+        """Return `exponents`, but -inf where exp is below 1e-304; denormal numbers, below 1e-308, take far longer."""
+        return torch.threshold_(self.exponents(distances, beta), -700.0, -torch.inf)
+
+    def running_totals(self, x1: Tensor, t: Tensor) -> Tensor:
+        scores = self.scores(self.distances(x1), self.clock(x1, t))
+        return torch.cumsum(scores.softmax(-1), -1, out=scores)
 
     def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
         """Return False: every x1 reaches every token of its kind."""
         return torch.zeros_like(z, dtype=torch.bool)
 
-    def tokens_at(self, x1: Tensor, t: Tensor, uniforms: Tensor) -> Tensor:
-        """Return the token for each uniform number, from rows over the tokens of one kind only."""
-        if self.vocabulary.kinds == 1:
-            return super().tokens_at(x1, t, uniforms)
-        kinds, drawn = self.vocabulary.kinds_of(x1), torch.empty_like(x1)
-        for kind, part in enumerate(self.parts):
-            here = kinds == kind
-            drawn[here] = part.outside(part.path.tokens_at(part.inside(x1[here]), t[here], uniforms[here]))
-        return drawn
-
-    @staticmethod
-    def log_softmax(distances: Tensor, beta: Tensor) -> Tensor:
-        """Return log softmax(-beta d); tokens at an infinite distance have no mass, whatever beta is."""
-        outside = distances == torch.inf
-        exponent = torch.where(outside | (distances == 0), 0.0, -beta * torch.where(outside, 0.0, distances))
-        return torch.log_softmax(torch.where(outside, -torch.inf, exponent), dim=-1)
+    @cached_property
+    def by_distance(self) -> tuple[Table, Table, Table]:
+        """For each x1 all tokens in the order of their distances, their ranks in it, and the distances, [K, K] each."""
+        distances, order = self.distances(torch.arange(self.vocabulary.size)).sort(dim=-1, stable=True)
+        ranks = torch.empty_like(order).scatter_(-1, order, torch.arange(len(order)).expand_as(order))
+        return Table(order), Table(ranks), Table(distances)
 
     @cached_property
-    def parts(self) -> list["Part"]:
-        """The path over the tokens of each kind alone."""
-        kind_of = self.vocabulary.kind_of.values
-        return [Part(self, (kind_of == kind).nonzero().squeeze(-1)) for kind in range(self.vocabulary.kinds)]
+    def parts(self) -> list[Part] | None:
+        """The path over the tokens of each kind alone, so that rows are short and every distance is finite."""
+        return None if self.whole else [self._part(kind) for kind in range(self.vocabulary.kinds)]
 
-
-class Part:
-    """A metric path over the tokens of one kind, numbered 0, 1, 2, ..., so that its rows are short."""
-
-    def __init__(self, path: MetricPath, tokens: Tensor) -> None:
-        vocabulary = Vocabulary.single(len(tokens))
-        self.path = MetricPath(vocabulary, path.distance.within(tokens), path.beta.within(tokens), check=False)
-        number = torch.full((path.vocabulary.size,), -1).scatter(0, tokens, torch.arange(len(tokens)))
-        self._tokens, self._number = Table(tokens), Table(number)
-
-    def inside(self, tokens: Tensor) -> Tensor:
-        """Return the numbers of tokens within the kind."""
-        return self._number.on(tokens.device)[tokens]
-
-    def outside(self, tokens: Tensor) -> Tensor:
-        """Return the tokens with these numbers within the kind."""
-        return self._tokens.on(tokens.device)[tokens]
+    def _part(self, kind: int) -> Part:
+        tokens = (self.vocabulary.kind_of.values == kind).nonzero().squeeze(-1)
+        path = MetricPath(
+            Vocabulary.single(len(tokens)), self.distance.within(tokens), self.beta.within(tokens), check=False
+        )
+        return Part(path, tokens, self.vocabulary.size)
 
 
 @PATHS.register("metric")

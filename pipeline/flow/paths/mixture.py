@@ -1,5 +1,6 @@
 """Mixture paths: mass moves from a source straight to x1. The source is a mask, uniform, or from token statistics."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.registry import PATHS
 from pipeline.flow.schedulers import SCHEDULERS, Scheduler, kinetic_optimal
 from pipeline.flow.state import State, at
-from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
+from pipeline.flow.vocabulary import NEVER_DATA, Places, Vocabulary
 
 
 class MixturePath(Path):
@@ -81,7 +82,9 @@ class MixturePath(Path):
         """Return where the source gives z no mass, so that z has already reached x1."""
         return self.source_prob.on(z.device)[kinds, z] == 0
 
-    def sample(self, x1: Tensor, t: Tensor, generator: torch.Generator) -> Tensor:
+    def sample(
+        self, x1: Tensor, t: Tensor, generator: torch.Generator, of_kinds: Sequence[Places] | None = None
+    ) -> Tensor:
         x1, t = self.aligned(x1, t)
         arrived = uniform(x1.shape, generator, x1.device) < self.scheduler.kappa(t, x1)
         return torch.where(arrived, x1, self.sample_source(self.vocabulary.kinds_of(x1), generator))

@@ -30,17 +30,22 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "metric: sign of the exponent": (
         PATH,
         "paths/metric.py",
-        "-beta * torch.where(outside",
-        "beta * torch.where(outside",
+        "distances * -beta.clamp",
+        "distances * beta.clamp",
     ),
-    "metric: derivative": (PATH, "paths/metric.py", "mean - finite", "finite - mean"),
+    "metric: derivative": (
+        PATH,
+        "paths/metric.py",
+        "(prob * finite).sum(-1, keepdim=True) - finite",
+        "finite - (prob * finite).sum(-1, keepdim=True)",
+    ),
     "metric: power of a kind": (
         METRIC,
         "paths/metric.py",
         "distances.double() ** power[..., None]",
         "distances.double() ** power.max()",
     ),
-    "metric: beta of a kind": (METRIC, "paths/metric.py", "path.beta.within(tokens)", "path.beta"),
+    "metric: beta of a kind": (METRIC, "paths/metric.py", "self.beta.within(tokens)", "self.beta"),
     "beta: rate": (PATH, "schedulers.py", "a.log() + torch.xlogy(a - 1, t)", "a.log() - torch.xlogy(a - 1, t)"),
     "geodesic: weights": (
         SCHEDULERS,

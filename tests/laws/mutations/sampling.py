@@ -6,6 +6,7 @@ STEPS = "tests/laws/test_steps.py"
 INTEGRANDS = "tests/laws/test_integrands.py"
 SAMPLER = "tests/flow/test_sampler.py"
 METRIC = "tests/flow/test_metric_path.py"
+FAST_STEPS = "tests/laws/test_fast_steps.py"
 
 # name: (tests that must notice, file, original text, replacement)
 MUTATIONS: dict[str, tuple[str, str, str, str]] = {
@@ -24,7 +25,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "mixture jump: mass of x1 not cut out": (
         SAMPLER,
         "closed_forms/mixture.py",
-        "passed + torch.where(passed >= before, self._source_x1, 0.0)",
+        "passed + torch.where(passed >= before, source_x1, 0.0)",
         "passed",
     ),
     "mixture jump: rate": (
@@ -36,30 +37,30 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "metric: closed velocity": (
         CLOSED_FORMS,
         "closed_forms/metric.py",
-        "from_z - distances, 0.0)",
-        "distances - from_z, 0.0)",
+        "closer = from_z - distances\n",
+        "closer = distances - from_z\n",
     ),
     "metric: numbers within a kind": (
-        METRIC,
-        "closed_forms/metric.py",
-        "part.inside(x1[here]), part.inside(z[here])",
-        "part.inside(z[here]), part.inside(x1[here])",
+        FAST_STEPS,
+        "steps.py",
+        "part.inside(x1[here]), t, t_next",
+        "inside.clamp(min=0), t, t_next",
     ),
     "metric: tokens outside the kind": (
-        METRIC,
-        "closed_forms/metric.py",
-        "return self._part.outside(self._jump.destination(uniforms))",
-        "return self._jump.destination(uniforms)",
+        FAST_STEPS,
+        "steps.py",
+        "part.outside(arrived), z[here])",
+        "arrived, z[here])",
     ),
     "sorted jump: what is lost": (
         METRIC,
         "sorted_jumps.py",
-        "- self._level * self._weights",
-        "+ self._level * self._weights",
+        "- self._level[here] * self._weights",
+        "+ self._level[here] * self._weights",
     ),
     "sorted jump: bisection": (
         METRIC,
-        "sorted_jumps.py",
+        "categorical.py",
         "torch.where(passed, low, middle + 1)",
         "torch.where(passed, low, middle)",
     ),
@@ -74,6 +75,18 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "sorted_jumps.py",
         "(-state.log_prob_dot[which, z])",
         "(state.log_prob_dot[which, z])",
+    ),
+    "metric: bound of the rate": (
+        FAST_STEPS,
+        "closed_forms/metric.py",
+        "* (1 + _ROUNDING)",
+        "* 0.98",
+    ),
+    "metric: bound without the corrector": (
+        FAST_STEPS,
+        "closed_forms/metric.py",
+        "else bound + correction.limit",
+        "else bound",
     ),
     "shared rows: of another pair": (
         METRIC,
