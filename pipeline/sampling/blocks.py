@@ -8,9 +8,10 @@ from torch import Tensor
 
 from pipeline.config import Sampling
 from pipeline.errors import KinoflowError
+from pipeline.flow.clamp import Clamp
 from pipeline.flow.guidance import guided
 from pipeline.flow.posterior import Model
-from pipeline.flow.sampler import Clamp, Samples, sample
+from pipeline.flow.sampler import Samples, sample
 from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.networks.saved import SavedModel
@@ -63,13 +64,13 @@ def draw_blocks(
                 visits.append(torch.tensor(kept["visits"], dtype=torch.int64))
                 progress.advance((position + 1) * steps)
                 continue
-            generator = torch.Generator().manual_seed(derive_seed(seed, "block", block))
+            on_host, generator = generators(derive_seed(seed, "block", block), device)
             recorder = FrameRecorder(sampling.frames)
 
             def advance(done: int, total: int, before: int = position * steps) -> None:
                 progress.advance(before + done)
 
-            kinds = draw_layouts(data, size, generator).to(device)
+            kinds = draw_layouts(data, size, on_host).to(device)
             labels = labels_of(model, data, numbers)
             drawn = draw_tokens(model, data, sampling, kinds, generator, advance, recorder.see, labels=labels)
             tokens.append(drawn.tokens.cpu())
@@ -79,6 +80,15 @@ def draw_blocks(
                 done = {"tokens": tokens[-1], "frames": frames[-1].long(), "visits": visits[-1]}
                 finished.add(block, {name: values.tolist() for name, values in done.items()})
     return Drawn(torch.cat(tokens), torch.cat(frames, dim=1).long(), torch.cat(visits))
+
+
+def generators(seed: int, device: torch.device) -> tuple[torch.Generator, torch.Generator]:
+    """Return a generator on the CPU and one on the device: there, no step waits for numbers to be copied.
+
+    On the CPU both are one. So a seed gives the same samples wherever the kind of device is the same.
+    """
+    on_host = torch.Generator().manual_seed(seed)
+    return on_host, on_host if device.type == "cpu" else torch.Generator(device).manual_seed(seed)
 
 
 def labels_of(model: SavedModel, data: TokenData, numbers: Sequence[int]) -> Tensor | None:
@@ -107,7 +117,7 @@ def draw_around(
             def advance(done: int, total: int, before: int = number * steps) -> None:
                 progress.advance(before + done)
 
-            generator = torch.Generator().manual_seed(derive_seed(seed, "block", number))
+            _, generator = generators(derive_seed(seed, "block", number), device)
             given = clamp and Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
             of_part = None if labels is None else labels[rows]
             positions = kinds[rows].to(device)

@@ -11,7 +11,7 @@ from pipeline.config import Config
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.errors import KinoflowError
 from pipeline.networks.saved import Description, new_network, save_network
-from pipeline.sampling.blocks import FrameRecorder, blocks_of, draw_tokens
+from pipeline.sampling.blocks import FrameRecorder, blocks_of, draw_tokens, generators
 from pipeline.sampling.samples import SampleSet
 from pipeline.stages.gather import gather
 from pipeline.stages.job import Job, RunJob
@@ -183,3 +183,23 @@ def test_sampling_that_was_stopped_goes_on_with_the_next_block_and_gives_the_sam
     assert len(drawn) == 6  # blocks in all: none was drawn twice
     assert not (folder / "journal").exists()
     assert resumed == run("whole")
+
+
+def test_on_a_cpu_layouts_and_tokens_are_drawn_by_one_generator() -> None:
+    on_host, generator = generators(7, torch.device("cpu"))
+    assert on_host is generator
+    assert generator.initial_seed() == 7
+
+
+def test_on_another_device_tokens_are_drawn_by_a_generator_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[torch.device] = []
+
+    def generator_on(device: torch.device | str = "cpu") -> torch.Generator:
+        made.append(torch.device(device))
+        return torch._C.Generator()
+
+    monkeypatch.setattr(torch, "Generator", generator_on)
+    on_host, generator = generators(7, torch.device("cuda"))
+    assert made == [torch.device("cpu"), torch.device("cuda")]
+    assert on_host is not generator
+    assert generator.initial_seed() == 7
