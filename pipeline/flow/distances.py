@@ -30,7 +30,7 @@ class Distance(ABC):
 
     def within(self, tokens: Tensor) -> "Distance":
         """Return the distance between some of the tokens, numbered 0, 1, 2, ... in their order."""
-        return FunctionDistance(lambda x, x1: self.rows(tokens.to(x1)[x1.squeeze(-1)])[..., tokens], len(tokens))
+        return _Within(self, tokens)
 
 
 class TableDistance(Distance):
@@ -113,7 +113,22 @@ class FunctionDistance(Distance):
         return self._function(torch.arange(self.size, device=x1.device), x1[..., None])
 
     def between(self, x: Tensor, x1: Tensor) -> Tensor:
-        return self._function(x[..., None], x1[..., None]).squeeze(-1)
+        return self._function(x, x1)
+
+
+class _Within(Distance):
+    """The distance between some tokens of another distance."""
+
+    def __init__(self, distance: Distance, tokens: Tensor) -> None:
+        self._distance, self._tokens, self.size = distance, Table(tokens), len(tokens)
+
+    def rows(self, x1: Tensor) -> Tensor:
+        tokens = self._tokens.on(x1.device)
+        return self._distance.rows(tokens[x1])[..., tokens]
+
+    def between(self, x: Tensor, x1: Tensor) -> Tensor:
+        tokens = self._tokens.on(x1.device)
+        return self._distance.between(tokens[x], tokens[x1])
 
 
 _NEARLY_EQUAL = 1e-12  # of the median distance to the nearest token

@@ -164,14 +164,15 @@ def test_embeddings_far_apart_and_small_powers_use_exact_differences() -> None:
         FunctionDistance(lambda x, x1: (x - x1).abs().double(), 9),
     ],
 )
-def test_a_distance_within_some_tokens_is_that_between_them(distance: Distance) -> None:
+def test_distances_of_pairs_and_within_some_tokens_are_those_of_the_rows(distance: Distance) -> None:
     tokens = torch.tensor([1, 4, 7])
     inside = distance.within(tokens)
     assert inside.size == 3
     torch.testing.assert_close(inside.rows(torch.arange(3)), distance.rows(tokens)[:, tokens])
-    torch.testing.assert_close(
-        distance.between(tokens, tokens.flip(0)), distance.rows(tokens.flip(0))[[0, 1, 2], tokens]
-    )
+    numbers, other = torch.arange(3), torch.tensor([2, 0, 0])
+    pairs = distance.rows(tokens)[other, tokens[numbers]]
+    torch.testing.assert_close(distance.between(tokens[numbers], tokens[other]), pairs)
+    torch.testing.assert_close(inside.between(numbers, other), pairs)
 
 
 def test_a_path_for_each_kind_passes_on_what_is_known_of_the_data() -> None:

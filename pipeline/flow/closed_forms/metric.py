@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LARGEST_TABLE = 2048  # tokens; up to here there is room for a row for each x1
 _FEW_NUMBERS = 32
-_ROUNDING = 1e-9  # a sum of thousands of rates is never as inexact as this
+_ROUNDING = 1e-9  # neither a distance nor a sum of thousands of rates is ever as inexact as this
 
 
 class SortedMetricRates(Rates, ABC):
@@ -75,7 +75,7 @@ class MetricKineticOptimal(SortedMetricRates):
         """
         if not self.path.whole or self.path.vocabulary.size <= LARGEST_TABLE:
             return None
-        bound = self.path.distance.between(z, x1) * (1 + _ROUNDING)
+        bound = self.path.distance.between(z, x1).double() * (1 + _ROUNDING) + _ROUNDING
         return bound if correction is None else bound + correction.limit
 
 
