@@ -51,7 +51,7 @@ def cross_entropy(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor
     >>> cross_entropy(path, logits, x1, x_t, torch.tensor([0.5]))
     tensor([[0.6931, 0.0000]])
     """
-    logit, log_total, _ = row_terms(path, logits, x1, x_t)
+    logit, log_total, _ = row_terms(path.vocabulary, logits, x1, x_t)
     return torch.where(path.absorbed(x_t, path.vocabulary.kinds_of(x1)), 0.0, log_total - logit)
 
 

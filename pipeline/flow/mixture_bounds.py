@@ -31,9 +31,9 @@ def mixture_elbo(
     """
     rate, moved = path.clock_rate(x1, t), x_t != x1
     if not path.needs_time and not path.scheduler.token_dependent:  # no token of the source is data: p(x_t) = 0
-        logit, log_total, _ = row_terms(path, logits, x1, x_t)
+        logit, log_total, _ = row_terms(path.vocabulary, logits, x1, x_t)
         return torch.where(moved, rate.to(logit.dtype) * (logit - log_total), 0.0)
-    logit, log_total, leaving = row_terms(path, logits, x1, x_t, *(rates or (token_rates(path, t), None)))
+    logit, log_total, leaving = row_terms(path.vocabulary, logits, x1, x_t, *(rates or (token_rates(path, t), None)))
     integrand = torch.where(moved, rate.to(logit.dtype) * (1 + logit - log_total), 0.0) - leaving
     return torch.where(path.absorbed(x_t, path.vocabulary.kinds_of(x1)), 0.0, integrand)
 

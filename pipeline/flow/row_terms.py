@@ -13,13 +13,13 @@ from torch.autograd import Function
 from pipeline.flow import chunks
 from pipeline.flow.checks import check_peaks, check_possible, check_size
 from pipeline.flow.chunks import row_chunks
-from pipeline.flow.paths.base import Path
+from pipeline.flow.vocabulary import Vocabulary
 
 _IN_CACHE = 2**25  # budget of a chunk on a CPU
 
 
 def row_terms(
-    path: Path,
+    vocabulary: Vocabulary,
     logits: Tensor,
     x1: Tensor,
     x_t: Tensor,
@@ -34,12 +34,12 @@ def row_terms(
     the first two. `without_x_t` leaves x_t out of Z. The rates broadcast to [..., K], or rates[of] does; without rates
     the sum is 0. The terms are float32, or float64 if the logits are.
 
-    >>> path, logits = build_path("uniform", Vocabulary.single(3)), torch.tensor([[1.0, 2.0, 1.0]]).log()
-    >>> terms = row_terms(path, logits, torch.tensor([1]), torch.tensor([0]), torch.ones(3))
+    >>> vocabulary, logits = Vocabulary.single(3), torch.tensor([[1.0, 2.0, 1.0]]).log()
+    >>> terms = row_terms(vocabulary, logits, torch.tensor([1]), torch.tensor([0]), torch.ones(3))
     >>> terms[0].exp(), terms[1].exp(), terms[2]
     (tensor([2.]), tensor([4.]), tensor([0.7500]))
     """
-    vocabulary, kinds = path.vocabulary, path.vocabulary.kinds_of(x1)
+    kinds = vocabulary.kinds_of(x1)
     check_size(logits, vocabulary.size)
     possible = vocabulary.targets(torch.arange(vocabulary.kinds, device=x1.device))
     outside = torch.zeros(possible.shape, device=x1.device).masked_fill(~possible, -torch.inf)

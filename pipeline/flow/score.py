@@ -106,7 +106,7 @@ def score_entropy(
     kappa, table, moved = mixture.scheduler.kappa(t, x1), mixture.source_prob.on(x1.device), x_t != x1
     mass = (1 - kappa) * table[kinds, x_t] + kappa * ~moved  # p_t(x_t | x1)
     share = (1 - kappa) / mass  # a
-    log_x1, log_total, _ = row_terms(path, log_score, x1, x_t, without_x_t=True)
+    log_x1, log_total, _ = row_terms(path.vocabulary, log_score, x1, x_t, without_x_t=True)
     if offset is not None:
         log_x1, log_total = log_x1 + offset, log_total + offset
     scores, ratio_x1 = log_total.exp(), torch.where(moved, share * table[kinds, x1] + kappa / mass, 0.0)

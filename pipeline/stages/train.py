@@ -39,6 +39,7 @@ def train(
     """
     import torch
 
+    from pipeline.flow.checks import deferred_checks
     from pipeline.networks.objective import objective_of
     from pipeline.networks.saved import Description, is_told_classes, new_network, save_network
     from pipeline.store.atomic import write_json
@@ -67,7 +68,7 @@ def train(
         fitted = fit(
             fabric,
             network,
-            objective_of(run, data, conditional=told),
+            objective_of(run, data, network, conditional=told),
             rows,
             validation,
             run.training,
@@ -75,6 +76,7 @@ def train(
             Checkpoints(checkpoints, train.fingerprint(job, [tokens], without=["training.steps"])),
             on_checkpoint=lambda rows: write_history(history, rows),
             on_row=log.write,
+            around=deferred_checks,
         )
     if fabric.is_global_zero:
         save_network(weights, fitted.network, Description.of(job.name, run, data))

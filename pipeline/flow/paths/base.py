@@ -91,11 +91,10 @@ class Path(ABC):
 
     def draw_source(self, kinds: Tensor, uniforms: Tensor) -> Tensor:
         """Return the source's token for each uniform number, without a row of K probabilities for each token."""
-        tokens = torch.empty_like(kinds)
+        tokens = torch.zeros_like(kinds)
         for kind, running in enumerate(self.source_running.on(kinds.device)):
-            here = kinds == kind
-            token = torch.searchsorted(running, uniforms[here] * running[-1], right=True)
-            tokens[here] = torch.minimum(token, (running < running[-1]).sum())
+            token = torch.searchsorted(running, uniforms * running[-1], right=True)
+            tokens = torch.where(kinds == kind, torch.minimum(token, (running < running[-1]).sum()), tokens)
         return tokens
 
     def sample(self, x1: Tensor, t: Tensor, generator: torch.Generator) -> Tensor:
