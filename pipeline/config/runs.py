@@ -16,6 +16,11 @@ class Training(Strict):
     parts: int = Field(
         1, ge=1, description="parts a batch is computed in, shared by the devices; each has noise of its own"
     )
+    batches: Literal["shuffled", "similar_size"] = Field(
+        "shuffled",
+        description="which rows are in one part of a batch: any, or those of similar length, without their pads, if "
+        "the network can do without them",
+    )
     learning_rate: float = Field(1e-3, gt=0, description="step size of AdamW after the warm-up")
     warmup: int = Field(0, ge=0, description="steps in which the learning rate rises linearly from zero")
     betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = Field(

@@ -6,6 +6,7 @@ velocity.
 """
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -124,10 +125,7 @@ def _from_source(path: MixturePath, log_score: Tensor, kinds: Tensor, x1: Tensor
     """
     table = path.source_prob.on(x1.device)
     entropy, crossing = torch.special.xlogy(table, table).sum(-1)[kinds], torch.zeros_like(share)
-    for kind, source in enumerate(path.source_prob.values):
-        tokens = (source > 0).nonzero().squeeze(-1)  # on the host
-        first, last = int(tokens[0]), int(tokens[-1]) + 1
-        columns = slice(first, last) if len(tokens) == last - first else tokens.to(x1.device)
+    for kind, columns in enumerate(_columns(path, x1.device)):
         product = log_score[..., columns] @ table[kind, columns].to(log_score.dtype)
         crossing = crossing + torch.where(kinds == kind, product, 0.0)
     mass = torch.ones_like(share)
@@ -136,6 +134,17 @@ def _from_source(path: MixturePath, log_score: Tensor, kinds: Tensor, x1: Tensor
         mass, entropy = mass - prob, entropy - torch.special.xlogy(prob, prob)
         crossing = crossing - torch.where(prob > 0, prob * at(log_score, token).squeeze(-1), 0.0)
     return share * (entropy + (share.log() - 1) * mass - crossing)
+
+
+@lru_cache(maxsize=4)
+def _columns(path: MixturePath, device: torch.device) -> list[slice | Tensor]:
+    """Return the tokens to which the source gives mass, for each kind, as a slice if they are neighbours."""
+    columns: list[slice | Tensor] = []
+    for source in path.source_prob.values:
+        tokens = (source > 0).nonzero().squeeze(-1)
+        first, last = int(tokens[0]), int(tokens[-1]) + 1
+        columns.append(slice(first, last) if len(tokens) == last - first else tokens.to(device))
+    return columns
 
 
 def _noising_rate(path: Path, kinds: Tensor, z: Tensor, t: Tensor) -> Tensor:

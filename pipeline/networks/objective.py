@@ -65,7 +65,7 @@ class FlowObjective:
 
 @dataclass(frozen=True)
 class NextTokenObjective:
-    """The cross-entropy of each token given those before it, among the tokens of its kind; scaled as in FlowObjective."""
+    """The cross-entropy of each token given those before it, among the tokens of its kind; see FlowObjective."""
 
     vocabulary: Vocabulary
     tokens: float | None = None

@@ -40,12 +40,13 @@ def train(
     import torch
 
     from pipeline.flow.checks import deferred_checks
+    from pipeline.networks.denoiser import Denoiser
     from pipeline.networks.objective import objective_of
     from pipeline.networks.saved import Description, is_told_classes, new_network, save_network
     from pipeline.store.atomic import write_json
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
-    from pipeline.training.batches import LabelledRows
+    from pipeline.training.batches import LabelledRows, PaddedRows, Rows
     from pipeline.training.checkpoint import Checkpoints
     from pipeline.training.history import TensorBoardLog, write_history
     from pipeline.training.loop import fit
@@ -57,7 +58,10 @@ def train(
     torch.manual_seed(derive_seed(seed, "weights"))
     network = new_network(run.model, data)
     told = is_told_classes(run.model)
-    rows = LabelledRows(data.train, data.labels["train"]) if told else data.train
+    rows: Rows = LabelledRows(data.train, data.labels["train"]) if told else data.train
+    ragged = isinstance(network, Denoiser) and network.ragged and not told
+    if ragged and run.training.batches == "similar_size":
+        rows = PaddedRows(data.train, data.lengths())
     validation = data.validation
     if told:
         validation = LabelledRows(validation, data.labels["validation"])[torch.arange(len(validation))]

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from pipeline.config import Training
 from pipeline.errors import KinoflowError
+from pipeline.networks.devices import seed_dropout
 from pipeline.store.progress import Progress
 from pipeline.store.provenance import note_resumption
 from pipeline.store.seeds import derive_seed
@@ -94,7 +95,8 @@ def fit(
             checkpoints.save(step, states | {"optimiser": optimiser.state_dict()})
             on_checkpoint(history)
 
-    done, stopped, watch = start, False, Watch(start, fabric.device)
+    model.train()
+    done, stopped, watch, parameters = start, False, Watch(start, fabric.device), list(network.parameters())
     with (
         stop_requests() as request,
         Progress("training", training.steps, start, shown=fabric.is_global_zero) as progress,
@@ -107,10 +109,10 @@ def fit(
                     for group in optimiser.param_groups:
                         group["lr"] = rate
                     loss = _add_gradients(fabric, model, objective, batches.at(step), seed, step)
-                    watch.note(loss, nn.utils.clip_grad_norm_(network.parameters(), limit))
+                    watch.note(loss, nn.utils.clip_grad_norm_(parameters, limit))
                     optimiser.step()
                     optimiser.zero_grad()
-                    average.update(network, step)
+                    average.update(step)
                     done = step + 1
                     progress.advance(done, f"loss {history[-1]['loss']:.4f}" if history else "")
                     stopped = fabric.strategy.reduce_boolean_decision(request.signal_name is not None, all=False)
@@ -181,12 +183,11 @@ def _add_gradients(
     fabric: Fabric, model: nn.Module, objective: Objective, parts: Sequence[Tensor], seed: int, step: int
 ) -> Tensor:
     """Add up the gradients of a batch, part by part, and return its mean loss; each process does its share of parts."""
-    model.train()
     own = range(fabric.global_rank, len(parts), fabric.world_size)
     total = torch.zeros((), dtype=torch.float64, device=fabric.device)
     for part in own:
         noise = torch.Generator(fabric.device).manual_seed(derive_seed(seed, "noise", step, part))
-        torch.manual_seed(derive_seed(seed, "dropout", step, part))  # dropout draws from torch's global generator
+        seed_dropout(fabric.device, derive_seed(seed, "dropout", step, part))
         with fabric.no_backward_sync(model, enabled=part != own[-1]):  # type: ignore[arg-type]
             loss = objective(model, parts[part], noise).mean() / len(own)
             fabric.backward(loss)
