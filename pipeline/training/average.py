@@ -16,7 +16,8 @@ class MovingAverage(nn.Module):
     def __init__(self, network: nn.Module, decay: float) -> None:
         super().__init__()
         self.module, self.decay = deepcopy(network), decay
-        self._pairs_of_weights = list(self.module.parameters()), list(network.parameters())
+        self._averages: list[torch.Tensor] = list(self.module.parameters())
+        self._weights: list[torch.Tensor] = list(network.parameters())
         self._pairs_of_buffers = list(self.module.buffers()), list(network.buffers())
 
     def forward(self, *arguments: object, **named: object) -> torch.Tensor:
@@ -28,6 +29,6 @@ class MovingAverage(nn.Module):
     def update(self, updates: int) -> None:
         """Take in the weights of the original, after so many `updates` before; buffers are copied."""
         weight = 1 - min(self.decay, (1 + updates) / (10 + updates)) if updates else 1.0
-        torch._foreach_lerp_(*self._pairs_of_weights, weight)
+        torch._foreach_lerp_(self._averages, self._weights, weight)
         for kept, buffer in zip(*self._pairs_of_buffers, strict=True):
             kept.copy_(buffer)

@@ -192,7 +192,7 @@ def _add_gradients(
             loss = objective(model, parts[part], noise).mean() / len(own)
             fabric.backward(loss)
         total += loss.detach()
-    return torch.as_tensor(fabric.all_reduce(total, reduce_op="mean"))  # type: ignore[arg-type]
+    return torch.as_tensor(fabric.all_reduce(total, reduce_op="mean"))
 
 
 def _check_start(fabric: Fabric, start: int, checkpoints: Checkpoints) -> None:
