@@ -1,9 +1,11 @@
 from typing import Any
 
+from pipeline.config.runs import Precision
 from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Metrics, NewWeights, Nodes, Tokens
 
+GPUS = "training.resources.gpus"
 KEPT = {"seed", "path", "loss", "model", "training"}
 
 
@@ -46,6 +48,7 @@ def train(
     from pipeline.store.atomic import write_json
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
+    from pipeline.training.arithmetic import chosen_precision, seconds_of
     from pipeline.training.batches import LabelledRows, PaddedRows, Rows
     from pipeline.training.checkpoint import Checkpoints
     from pipeline.training.history import TensorBoardLog, write_history
@@ -66,18 +69,27 @@ def train(
     if told:
         validation = LabelledRows(validation, data.labels["validation"])[torch.arange(len(validation))]
 
-    fabric = new_fabric(run.training, gpus, "training.resources.gpus")
+    objective = objective_of(run, data, network, conditional=told)
+    states = Checkpoints(checkpoints, train.fingerprint(job, [tokens], without=["training.steps"]))
+
+    def seconds(precision: Precision) -> float:
+        trial = new_fabric(run.training.model_copy(update={"precision": precision}), gpus, GPUS)
+        return seconds_of(trial, network, objective, rows, run.training.batch, run.training.parts)
+
+    precision = chosen_precision(run.training, gpus, states, seconds)
+    run = run.model_copy(update={"training": run.training.model_copy(update={"precision": precision})})
+    fabric = new_fabric(run.training, gpus, GPUS)
     fabric.launch()
     with TensorBoardLog(events) as log:
         fitted = fit(
             fabric,
             network,
-            objective_of(run, data, network, conditional=told),
+            objective,
             rows,
             validation,
             run.training,
             seed,
-            Checkpoints(checkpoints, train.fingerprint(job, [tokens], without=["training.steps"])),
+            states,
             on_checkpoint=lambda rows: write_history(history, rows),
             on_row=log.write,
             around=deferred_checks,

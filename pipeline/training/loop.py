@@ -8,7 +8,7 @@ checkpoint is written.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -18,19 +18,16 @@ from torch import Tensor, nn
 
 from pipeline.config import Training
 from pipeline.errors import KinoflowError
-from pipeline.networks.devices import seed_dropout
 from pipeline.store.progress import Progress
 from pipeline.store.provenance import note_resumption
 from pipeline.store.seeds import derive_seed
 from pipeline.training.average import MovingAverage
 from pipeline.training.batches import Batches, BatchesAhead, Rows
 from pipeline.training.checkpoint import Checkpoints
+from pipeline.training.gradients import Objective, add_gradients
 from pipeline.training.history import Row
 from pipeline.training.processes import stop_requests
 from pipeline.training.watch import Reading, Watch
-
-# (network, rows on the host, noise of the device) -> losses on the device
-Objective = Callable[[nn.Module, Tensor, torch.Generator], Tensor]
 
 
 class TrainingError(KinoflowError):
@@ -92,7 +89,8 @@ def fit(
     def checkpoint(step: int) -> None:
         if fabric.is_global_zero:
             states = {"network": network.state_dict(), "average": average.state_dict(), "history": history}
-            checkpoints.save(step, states | {"optimiser": optimiser.state_dict()})
+            states |= {"optimiser": optimiser.state_dict(), "precision": training.precision}
+            checkpoints.save(step, states)
             on_checkpoint(history)
 
     model.train()
@@ -108,7 +106,7 @@ def fit(
                     rate = training.learning_rate * min(1.0, (step + 1) / max(1, training.warmup))
                     for group in optimiser.param_groups:
                         group["lr"] = rate
-                    loss = _add_gradients(fabric, model, objective, batches.at(step), seed, step)
+                    loss = add_gradients(fabric, model, objective, batches.at(step), seed, step)
                     watch.note(loss, nn.utils.clip_grad_norm_(parameters, limit))
                     optimiser.step()
                     optimiser.zero_grad()
@@ -177,22 +175,6 @@ def validation_loss(network: nn.Module, objective: Objective, tokens: Tensor, ba
     for rows in tokens.split(batch):
         total += objective(network, rows.long(), generator).double().mean() * len(rows)
     return float(total) / len(tokens)
-
-
-def _add_gradients(
-    fabric: Fabric, model: nn.Module, objective: Objective, parts: Sequence[Tensor], seed: int, step: int
-) -> Tensor:
-    """Add up the gradients of a batch, part by part, and return its mean loss; each process does its share of parts."""
-    own = range(fabric.global_rank, len(parts), fabric.world_size)
-    total = torch.zeros((), dtype=torch.float64, device=fabric.device)
-    for part in own:
-        noise = torch.Generator(fabric.device).manual_seed(derive_seed(seed, "noise", step, part))
-        seed_dropout(fabric.device, derive_seed(seed, "dropout", step, part))
-        with fabric.no_backward_sync(model, enabled=part != own[-1]):  # type: ignore[arg-type]
-            loss = objective(model, parts[part], noise).mean() / len(own)
-            fabric.backward(loss)
-        total += loss.detach()
-    return torch.as_tensor(fabric.all_reduce(total, reduce_op="mean"))
 
 
 def _check_start(fabric: Fabric, start: int, checkpoints: Checkpoints) -> None:
