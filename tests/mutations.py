@@ -23,7 +23,7 @@ def notices(name: str) -> bool:
     tests, file, old, new = MUTATIONS[name]
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        for part in ("pipeline", "tests", "examples"):
+        for part in ("pipeline", "tests", "examples", "benchmarks"):
             shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", copy)
         target = copy / "pipeline" / "flow" / file

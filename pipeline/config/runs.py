@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from pipeline.config.base import Resources, RunName, Strict, TrainingResources
 from pipeline.config.choices import LossChoice, ModelChoice, NameAlone, PathChoice, StepChoice, VelocityChoice
 
+Precision = Literal["auto", "32-true", "tf32", "bf16-mixed"]
+
 
 class Training(Strict):
     """How a network is trained."""
@@ -15,6 +17,11 @@ class Training(Strict):
     batch: int = Field(128, ge=1, description="sequences in one optimiser step, over all devices")
     parts: int = Field(
         1, ge=1, description="parts a batch is computed in, shared by the devices; each has noise of its own"
+    )
+    batches: Literal["shuffled", "similar_size"] = Field(
+        "shuffled",
+        description="which rows are in one part of a batch: any, or those of similar length, without their pads, if "
+        "the network can do without them",
     )
     learning_rate: float = Field(1e-3, gt=0, description="step size of AdamW after the warm-up")
     warmup: int = Field(0, ge=0, description="steps in which the learning rate rises linearly from zero")
@@ -28,7 +35,11 @@ class Training(Strict):
     class_drop: float = Field(
         0.1, ge=0, le=1, description="share of the sequences whose class a network is not told, for guidance"
     )
-    precision: Literal["32-true", "bf16-mixed"] = Field("32-true", description="arithmetic of the network")
+    precision: Precision = Field(
+        "32-true",
+        description="arithmetic of the network; auto: on GPUs the faster of tf32 and bf16-mixed, by a few steps before "
+        "training; on CPUs, and GPUs that know neither, 32-true",
+    )
     log_every: int = Field(100, ge=1, description="steps between two lines of the training history")
     validate_every: int = Field(500, ge=1, description="steps between two validations")
     checkpoint_every: int = Field(500, ge=1, description="steps between two checkpoints")

@@ -6,13 +6,16 @@ velocity.
 """
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
+from pipeline.flow.checks import forbid
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.mixture import MixturePath
+from pipeline.flow.row_terms import row_terms
 from pipeline.flow.state import at
 
 _EARLIEST = 1e-6  # the earliest time above 0; before it, kappa may round to 0
@@ -31,13 +34,17 @@ def log_scores(path: Path, logits: Tensor, t: Tensor) -> Tensor:
     >>> log_scores(path, torch.zeros(1, 3), t).exp()[:, :2]  # 3 = kappa / (1 - kappa), shared by two tokens
     tensor([[1.5000, 1.5000]])
     """
-    mixture = _x1_independent(path)
     logits = logits if logits.dtype == torch.float64 else logits.float()
+    return logits + log_odds(path, t)[..., None].to(logits.dtype) if not path.needs_time else logits
+
+
+def log_odds(path: Path, t: Tensor) -> Tensor:
+    """Return what `log_scores` adds to the logits: log of kappa / (1 - kappa) / (K - 1) for a mask source, or 0."""
+    mixture = _x1_independent(path)
     if path.needs_time:
-        return logits
+        return torch.zeros_like(t)
     kappa = mixture.scheduler.kappa(t.clamp(min=_EARLIEST), torch.zeros_like(t, dtype=torch.int64))
-    odds = torch.log(kappa) - torch.log1p(-kappa) - math.log(path.vocabulary.size - 1)
-    return logits + odds[..., None].to(logits.dtype)
+    return torch.log(kappa) - torch.log1p(-kappa) - math.log(path.vocabulary.size - 1)
 
 
 def posterior_logits(path: Path, logits: Tensor, z: Tensor, t: Tensor) -> Tensor:
@@ -57,7 +64,7 @@ def posterior_logits(path: Path, logits: Tensor, z: Tensor, t: Tensor) -> Tensor
 
 def negative_score_entropy(path: Path, logits: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
     """Return the integrand of the likelihood bound for a network of scores, in nats per unit of time."""
-    return -score_entropy(path, log_scores(path, logits, t), x1, t, x_t)
+    return -score_entropy(path, logits, x1, t, x_t, log_odds(path, t))
 
 
 def posterior_to_score(path: Path, posterior: Tensor, kinds: Tensor, z: Tensor, t: Tensor) -> Tensor:
@@ -74,8 +81,7 @@ def score_to_posterior(path: Path, score: Tensor, kinds: Tensor, z: Tensor, t: T
     p(x1 | z) = p_t(z | x1) (s(x1, z) - (1 - kappa) p(x1) C) / kappa.
     """
     source, kappa, likelihood = _parts(path, kinds, z, t)
-    if bool((kappa == 0).any()):
-        raise FlowError("t: at t = 0 the score does not depend on the posterior; use a time above 0")
+    forbid(kappa == 0, "t: at t = 0 the score does not depend on the posterior; use a time above 0")
     weights = (score - (1 - kappa) * source * score.sum(-1, keepdim=True)) / kappa
     return (weights * likelihood).clamp(min=0)
 
@@ -86,35 +92,59 @@ def score_to_velocity(path: Path, score: Tensor, kinds: Tensor, z: Tensor, t: Te
     return rates.scatter(-1, z[..., None], 0.0)
 
 
-def score_entropy(path: Path, log_score: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
+def score_entropy(
+    path: Path, log_score: Tensor, x1: Tensor, t: Tensor, x_t: Tensor, offset: Tensor | None = None
+) -> Tensor:
     """Return sum over y != x_t of Q(x_t, y) (s(y) - r(y) log s(y) + r(y) (log r(y) - 1)).
 
     r(y) = p_t(y | x1) / p_t(x_t | x1). This is SEDD's denoising score entropy, the negative bound for the conditional
-    velocity Q(x_t, y) r(y). Except at y = x1, r(y) = a p(y), so the sums need no row of K ratios for each token.
+    velocity Q(x_t, y) r(y). Except at y = x1, r(y) = a p(y), so the sums need no row of K ratios for each token. An
+    `offset` [...] is added to the log scores.
     """
-    mixture = _x1_independent(path)
-    log_score = log_score if log_score.dtype == torch.float64 else log_score.float()
-    kinds = path.vocabulary.kinds_of(x1)
-    if bool((t == 0).any()):
-        raise FlowError("t: at t = 0 the score entropy is not defined; use a time above 0")
+    mixture, kinds = _x1_independent(path), path.vocabulary.kinds_of(x1)
+    forbid(t == 0, "t: at t = 0 the score entropy is not defined; use a time above 0")
     t = t.clamp(min=_EARLIEST)
-    kappa = mixture.scheduler.kappa(t, x1)
-    table = mixture.source_prob.on(x1.device)
-    moved = x_t != x1
+    kappa, table, moved = mixture.scheduler.kappa(t, x1), mixture.source_prob.on(x1.device), x_t != x1
     mass = (1 - kappa) * table[kinds, x_t] + kappa * ~moved  # p_t(x_t | x1)
     share = (1 - kappa) / mass  # a
-    others = table[0] if path.vocabulary.kinds == 1 else table[kinds]
-    others = others.expand(log_score.shape).scatter(-1, x_t[..., None], 0.0)  # p(y) for y != x_t
-    others = others.scatter(-1, x1[..., None], 0.0).to(log_score.dtype)  # and y != x1; x1 is added below
-    possible = path.vocabulary.targets(kinds) | (others > 0)
-    scores = log_score.masked_fill(~possible, -torch.inf).exp().scatter(-1, x_t[..., None], 0.0).sum(-1)
-    ratio_x1 = torch.where(moved, share * table[kinds, x1] + kappa / mass, 0.0)
-    crossing = share * (others * torch.where(others > 0, log_score, 0.0)).sum(-1)
-    crossing = crossing + ratio_x1 * torch.where(moved, at(log_score, x1).squeeze(-1), 0.0)
-    constant = share * (torch.special.xlogy(others, others).sum(-1) + (share.log() - 1) * others.sum(-1))
-    constant = constant + torch.special.xlogy(ratio_x1, ratio_x1) - ratio_x1
+    log_x1, log_total, _ = row_terms(path.vocabulary, log_score, x1, x_t, without_x_t=True)
+    if offset is not None:
+        log_x1, log_total = log_x1 + offset, log_total + offset
+    scores, ratio_x1 = log_total.exp(), torch.where(moved, share * table[kinds, x1] + kappa / mass, 0.0)
+    value = scores - ratio_x1 * torch.where(moved, log_x1, 0.0) + torch.special.xlogy(ratio_x1, ratio_x1) - ratio_x1
+    if path.needs_time:  # or no token but x_t is from the source
+        value = value + _from_source(mixture, log_score, kinds, x1, x_t, share)
     noising = _noising_rate(path, kinds, x_t, t).squeeze(-1)
-    return torch.where(noising > 0, noising * (scores - crossing + constant), 0.0)
+    return torch.where(noising > 0, noising * value, 0.0)
+
+
+def _from_source(path: MixturePath, log_score: Tensor, kinds: Tensor, x1: Tensor, x_t: Tensor, share: Tensor) -> Tensor:
+    """Return the sum of r(y) (log r(y) - 1 - log s(y)) with r(y) = a p(y) over all y but x1 and x_t.
+
+    The sum over all y is one product with the source; the terms of x1 and x_t are then taken off.
+    """
+    table = path.source_prob.on(x1.device)
+    entropy, crossing = torch.special.xlogy(table, table).sum(-1)[kinds], torch.zeros_like(share)
+    for kind, columns in enumerate(_columns(path, x1.device)):
+        product = log_score[..., columns] @ table[kind, columns].to(log_score.dtype)
+        crossing = crossing + torch.where(kinds == kind, product, 0.0)
+    mass = torch.ones_like(share)
+    for token, counts in ((x1, torch.ones_like(x1, dtype=torch.bool)), (x_t, x_t != x1)):
+        prob = table[kinds, token] * counts
+        mass, entropy = mass - prob, entropy - torch.special.xlogy(prob, prob)
+        crossing = crossing - torch.where(prob > 0, prob * at(log_score, token).squeeze(-1), 0.0)
+    return share * (entropy + (share.log() - 1) * mass - crossing)
+
+
+@lru_cache(maxsize=4)
+def _columns(path: MixturePath, device: torch.device) -> list[slice | Tensor]:
+    """Return the tokens to which the source gives mass, for each kind, as a slice if they are neighbours."""
+    columns: list[slice | Tensor] = []
+    for source in path.source_prob.values:
+        tokens = (source > 0).nonzero().squeeze(-1)
+        first, last = int(tokens[0]), int(tokens[-1]) + 1
+        columns.append(slice(first, last) if len(tokens) == last - first else tokens.to(device))
+    return columns
 
 
 def _noising_rate(path: Path, kinds: Tensor, z: Tensor, t: Tensor) -> Tensor:

@@ -100,15 +100,17 @@ class ClassifierObjective:
     data: ImageData
 
     def __call__(self, network: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:
-        split, numbers = _SPLITS[int(rows[0, 0])], rows[:, 1].cpu()
+        split, numbers, device = _SPLITS[int(rows[0, 0])], rows[:, 1], generator.device
         images, labels = self.data.images[split][numbers], self.data.labels[split][numbers]
-        views = torch.randint(self.data.views, (len(rows),), generator=generator) if split == "train" else 0 * numbers
+        views = 0 * numbers
+        if split == "train":
+            views = torch.randint(self.data.views, (len(rows),), generator=generator, device=device).cpu()
         seen = images.new_empty(len(rows), *self.data.grid)
         for number in views.unique().tolist():
             chosen = views == number
             seen[chosen] = view(images[chosen], self.data.crop, self.data.augmentation, number)
         seen = to_bytes(seen, self.data.levels)
-        return functional.cross_entropy(network(seen.to(rows.device)), labels.to(rows.device), reduction="none")
+        return functional.cross_entropy(network(seen.to(device)), labels.to(device), reduction="none")
 
 
 def training_of(options: Options) -> Training:

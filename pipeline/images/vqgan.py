@@ -115,7 +115,8 @@ class TokenizerObjective:
 
     def __call__(self, network: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:
         augmentation = self.augmentation if network.training else "none"
-        return network(to_unit(random_view(rows, self.crop, augmentation, generator), self.levels))
+        images = rows.to(generator.device, non_blocking=True)
+        return network(to_unit(random_view(images, self.crop, augmentation, generator), self.levels))
 
 
 def random_view(images: Tensor, crop: int, augmentation: Augmentation, generator: torch.Generator) -> Tensor:
@@ -124,12 +125,12 @@ def random_view(images: Tensor, crop: int, augmentation: Augmentation, generator
         return central(images, crop)
     batch, side, device = len(images), images.shape[1], images.device
     if augmentation == "ten_crop":
-        corners = torch.randint(side - crop + 1, (2, batch), generator=generator).to(device)
+        corners = torch.randint(side - crop + 1, (2, batch), generator=generator, device=device)
         rows, columns = corners[..., None] + torch.arange(crop, device=device)  # [B, crop] each
         images = images[torch.arange(batch, device=device)[:, None, None], rows[:, :, None], columns[:, None, :]]
     else:
         images = central(images, crop)
-    mirrored = torch.rand(batch, generator=generator).to(device) < 0.5
+    mirrored = torch.rand(batch, generator=generator, device=device) < 0.5
     return torch.where(mirrored[:, None, None, None], images.flip(2), images)
 
 

@@ -19,6 +19,16 @@ def check_gpus(gpus: int, key: str) -> None:
         )
 
 
+def seed_dropout(device: torch.device, seed: int) -> None:
+    """Seed the generator that dropout draws from on a device.
+
+    `torch.manual_seed` seeds those of all devices, and looks up the call stack for each kind of device.
+    """
+    on_gpu = device.type == "cuda"
+    generator = torch.cuda.default_generators[device.index or 0] if on_gpu else torch.default_generator
+    generator.manual_seed(seed)
+
+
 def place() -> str:
     """Return the name of this machine, the number of the SLURM job if there is one, and the visible devices."""
     job = os.environ.get("SLURM_JOB_ID")

@@ -1,9 +1,11 @@
 from typing import Any
 
+from pipeline.config.runs import Precision
 from pipeline.stages.declaration import LOSSES, stage
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.parameters import CheckpointFolder, EventFolder, Gpus, History, Metrics, NewWeights, Nodes, Tokens
 
+GPUS = "training.resources.gpus"
 KEPT = {"seed", "path", "loss", "model", "training"}
 
 
@@ -39,12 +41,15 @@ def train(
     """
     import torch
 
+    from pipeline.flow.checks import deferred_checks
+    from pipeline.networks.denoiser import Denoiser
     from pipeline.networks.objective import objective_of
     from pipeline.networks.saved import Description, is_told_classes, new_network, save_network
     from pipeline.store.atomic import write_json
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
-    from pipeline.training.batches import LabelledRows
+    from pipeline.training.arithmetic import chosen_precision, seconds_of
+    from pipeline.training.batches import LabelledRows, PaddedRows, Rows
     from pipeline.training.checkpoint import Checkpoints
     from pipeline.training.history import TensorBoardLog, write_history
     from pipeline.training.loop import fit
@@ -56,25 +61,38 @@ def train(
     torch.manual_seed(derive_seed(seed, "weights"))
     network = new_network(run.model, data)
     told = is_told_classes(run.model)
-    rows = LabelledRows(data.train, data.labels["train"]) if told else data.train
+    rows: Rows = LabelledRows(data.train, data.labels["train"]) if told else data.train
+    ragged = isinstance(network, Denoiser) and network.ragged and not told
+    if ragged and run.training.batches == "similar_size":
+        rows = PaddedRows(data.train, data.lengths())
     validation = data.validation
     if told:
         validation = LabelledRows(validation, data.labels["validation"])[torch.arange(len(validation))]
 
-    fabric = new_fabric(run.training, gpus, "training.resources.gpus")
+    objective = objective_of(run, data, network, conditional=told)
+    states = Checkpoints(checkpoints, train.fingerprint(job, [tokens], without=["training.steps"]))
+
+    def seconds(precision: Precision) -> float:
+        trial = new_fabric(run.training.model_copy(update={"precision": precision}), gpus, GPUS)
+        return seconds_of(trial, network, objective, rows, run.training.batch, run.training.parts)
+
+    precision = chosen_precision(run.training, gpus, states, seconds)
+    run = run.model_copy(update={"training": run.training.model_copy(update={"precision": precision})})
+    fabric = new_fabric(run.training, gpus, GPUS)
     fabric.launch()
     with TensorBoardLog(events) as log:
         fitted = fit(
             fabric,
             network,
-            objective_of(run, data, conditional=told),
+            objective,
             rows,
             validation,
             run.training,
             seed,
-            Checkpoints(checkpoints, train.fingerprint(job, [tokens], without=["training.steps"])),
+            states,
             on_checkpoint=lambda rows: write_history(history, rows),
             on_row=log.write,
+            around=deferred_checks,
         )
     if fabric.is_global_zero:
         save_network(weights, fitted.network, Description.of(job.name, run, data))

@@ -86,10 +86,19 @@ class TokenData:
 
     def tokens_per_sequence(self) -> float:
         """Return the mean number of uncertain tokens in a training sequence; pads, for example, are certain."""
+        return float(self.counts()[self._uncertain].sum()) / len(self.train)
+
+    def lengths(self) -> Tensor:
+        """Return the number of tokens in each training sequence, without those at its end that are certain, [N]."""
+        places = torch.arange(1, self.length + 1)
+        return torch.cat([(self._uncertain[rows] * places).amax(-1).clamp(min=1) for rows in parts_of(self.train)])
+
+    @property
+    def _uncertain(self) -> Tensor:
+        """Whether a token can be data together with others of its kind, [K]."""
         tokens_of = self.vocabulary.targets(torch.arange(self.vocabulary.kinds)).sum(-1)
         kind_of = self.vocabulary.kind_of.values
-        uncertain = (kind_of >= 0) & (tokens_of[kind_of.clamp(min=0)] > 1)
-        return float(self.counts()[uncertain].sum()) / len(self.train)
+        return (kind_of >= 0) & (tokens_of[kind_of.clamp(min=0)] > 1)
 
     def save(self, path: Path) -> None:
         """Write the file; tokens take the smallest type that holds them."""

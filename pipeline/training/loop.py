@@ -3,30 +3,31 @@
 The batch, the noise and the dropout of a step are functions of (seed, step), never of what was drawn before. So on a
 CPU, a run that was stopped and resumed gives the same bits as one that was not. A batch is computed in `parts`, each
 with its own noise. Which device computes a part changes only the order of sums: a run has the same losses, up to
-rounding, on any number of devices.
+rounding, on any number of devices. No step waits for its device: losses are read when they are logged, and before a
+checkpoint is written.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel
 
 from pipeline.config import Training
 from pipeline.errors import KinoflowError
 from pipeline.store.progress import Progress
 from pipeline.store.provenance import note_resumption
 from pipeline.store.seeds import derive_seed
-from pipeline.training.batches import Batches, LabelledRows
+from pipeline.training.average import MovingAverage
+from pipeline.training.batches import Batches, BatchesAhead, Rows
 from pipeline.training.checkpoint import Checkpoints
+from pipeline.training.gradients import Objective, add_gradients
 from pipeline.training.history import Row
 from pipeline.training.processes import stop_requests
-
-Objective = Callable[[nn.Module, Tensor, torch.Generator], Tensor]  # (network, x1 [B, D], noise) -> losses [B, D]
-Tensors = tuple[Tensor, ...] | list[Tensor]
+from pipeline.training.watch import Reading, Watch
 
 
 class TrainingError(KinoflowError):
@@ -49,25 +50,26 @@ def fit(
     fabric: Fabric,
     network: nn.Module,
     objective: Objective,
-    train: Tensor | LabelledRows,
+    train: Rows,
     validation: Tensor,
     training: Training,
     seed: int,
     checkpoints: Checkpoints,
     on_checkpoint: Callable[[list[Row]], None] = lambda history: None,
     on_row: Callable[[Row], None] = lambda row: None,
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Fitted:
     """Train a network, starting from its latest checkpoint.
 
-    `on_row` gets each new row of the history. `on_checkpoint` gets all rows whenever a checkpoint is written.
+    `on_row` gets each new row of the history. `on_checkpoint` gets all rows whenever a checkpoint is written. The steps
+    between two readings of the loss run in a block of `around`, for example `deferred_checks`.
     """
     if training.parts % fabric.world_size:
         shared = f"{fabric.world_size} processes cannot share them; set it to a multiple"
         raise TrainingError(f"training.parts = {training.parts}: {shared}")
-    adam = torch.optim.AdamW(network.parameters(), betas=training.betas, weight_decay=training.weight_decay)
+    adam = torch.optim.AdamW(network.parameters(), betas=training.betas, weight_decay=training.weight_decay, fused=True)
     model, optimiser = fabric.setup(network, adam)  # the learning rate is set in each step
-    average = moving_average(network, training.ema)
-    batches = Batches(train, training.batch, derive_seed(seed, "batches"))
+    average = MovingAverage(network, training.ema)
     limit = training.gradient_clip or math.inf
     rows_at_once = training.batch // training.parts  # they must fit into memory
     start, history = 0, list[Row]()
@@ -87,88 +89,92 @@ def fit(
     def checkpoint(step: int) -> None:
         if fabric.is_global_zero:
             states = {"network": network.state_dict(), "average": average.state_dict(), "history": history}
-            checkpoints.save(step, states | {"optimiser": optimiser.state_dict()})
+            states |= {"optimiser": optimiser.state_dict(), "precision": training.precision}
+            checkpoints.save(step, states)
             on_checkpoint(history)
 
+    model.train()
+    done, stopped, watch, parameters = start, False, Watch(start, fabric.device), list(network.parameters())
     with (
         stop_requests() as request,
         Progress("training", training.steps, start, shown=fabric.is_global_zero) as progress,
+        _prepared(Batches(train, training.batch, derive_seed(seed, "batches"), training.parts), fabric) as batches,
     ):
-        for step in range(start, training.steps):
-            rate = training.learning_rate * min(1.0, (step + 1) / max(1, training.warmup))
-            for group in optimiser.param_groups:
-                group["lr"] = rate
-            loss = _add_gradients(fabric, model, objective, batches.at(step).chunk(training.parts), seed, step)
-            norm = float(nn.utils.clip_grad_norm_(network.parameters(), limit))
-            if not math.isfinite(loss + norm):
-                raise TrainingError(_diverged(step, loss, norm, training, checkpoints))
-            optimiser.step()
-            optimiser.zero_grad()
-            average.update_parameters(network)
+        while done < training.steps and not stopped:
+            with _read_at_the_end(watch, around(), training, checkpoints) as readings:
+                for step in range(done, _next_reading(done, training)):
+                    rate = training.learning_rate * min(1.0, (step + 1) / max(1, training.warmup))
+                    for group in optimiser.param_groups:
+                        group["lr"] = rate
+                    loss = add_gradients(fabric, model, objective, batches.at(step), seed, step)
+                    watch.note(loss, nn.utils.clip_grad_norm_(parameters, limit))
+                    optimiser.step()
+                    optimiser.zero_grad()
+                    average.update(step)
+                    done = step + 1
+                    progress.advance(done, f"loss {history[-1]['loss']:.4f}" if history else "")
+                    stopped = fabric.strategy.reduce_boolean_decision(request.signal_name is not None, all=False)
+                    if stopped:
+                        break
 
-            done = step + 1
             validated = done % training.validate_every == 0 or done == training.steps
             if validated or done % training.log_every == 0:
-                row: Row = {"step": done, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
+                reading = readings[-1]
+                row: Row = {"step": done, "loss": reading.loss, "learning_rate": rate, "gradient_norm": reading.norm}
                 row["validation_loss"] = None
                 if validated:
-                    with fabric.autocast():
+                    with fabric.autocast(), around():
                         row["validation_loss"] = validation_loss(average, objective, validation, rows_at_once, seed)
                 history.append(row)
                 if fabric.is_global_zero:
                     on_row(row)
-            stopped = fabric.strategy.reduce_boolean_decision(request.signal_name is not None, all=False)
             if stopped or done % training.checkpoint_every == 0 or done == training.steps:
                 checkpoint(done)
-                if stopped and done < training.steps:
-                    fabric.barrier()  # or a process that ends would end the one that writes
-                    why = request.signal_name or "another process was asked to stop"
-                    raise Interrupted(f"{why}: stopped after step {done}; run it again to go on")
-            progress.advance(done, f"loss {loss:.4f}")
+        if done < training.steps:
+            fabric.barrier()  # or a process that ends would end the one that writes
+            why = request.signal_name or "another process was asked to stop"
+            raise Interrupted(f"{why}: stopped after step {done}; run it again to go on")
     return Fitted(average.module, history)
 
 
-def moving_average(network: nn.Module, decay: float) -> AveragedModel:
-    """Return the exponential moving average of a network's weights.
+def _prepared(batches: Batches, fabric: Fabric) -> AbstractContextManager[Batches | BatchesAhead]:
+    return BatchesAhead(batches) if fabric.device.type == "cuda" else nullcontext(batches)
 
-    After n updates the decay is at most (1 + n) / (10 + n), so that the first weights are soon forgotten.
-    """
 
-    @torch.no_grad()
-    def update(averages: Tensors, current: Tensors, updates: Tensor | int) -> None:
-        step = int(updates)
-        torch._foreach_lerp_(averages, current, 1 - min(decay, (1 + step) / (10 + step)))
+def _next_reading(done: int, training: Training) -> int:
+    """Return the next step after which the loss is read: to be logged, or before a checkpoint is written."""
+    every = (training.log_every, training.validate_every, training.checkpoint_every)
+    return min(training.steps, *((done // steps + 1) * steps for steps in every))
 
-    return AveragedModel(network, multi_avg_fn=update)
+
+@contextmanager
+def _read_at_the_end(
+    watch: Watch, around: AbstractContextManager[None], training: Training, checkpoints: Checkpoints
+) -> Iterator[list[Reading]]:
+    """Run steps that do not wait for the device, then see whether all went well; the list gets the last reading."""
+    readings: list[Reading] = []
+    try:
+        with around:
+            yield readings
+    except KinoflowError as error:
+        if watch.read().diverged:  # numbers that are not finite break other things, too
+            raise TrainingError(_diverged(watch.read(), training, checkpoints)) from error
+        raise
+    readings.append(watch.read())
+    if readings[-1].diverged:
+        raise TrainingError(_diverged(readings[-1], training, checkpoints))
 
 
 @torch.no_grad()
 def validation_loss(network: nn.Module, objective: Objective, tokens: Tensor, batch: int, seed: int) -> float:
     """Return the mean loss over a data set, with the same times and noise in every call."""
     network.eval()
-    device, total, count = next(network.parameters()).device, 0.0, 0
-    generator = torch.Generator().manual_seed(derive_seed(seed, "validation"))
+    device = next(network.parameters()).device
+    total = torch.zeros((), dtype=torch.float64, device=device)
+    generator = torch.Generator(device).manual_seed(derive_seed(seed, "validation"))
     for rows in tokens.split(batch):
-        losses = objective(network, rows.long().to(device), generator)
-        total, count = total + float(losses.double().sum()), count + losses.numel()
-    return total / count
-
-
-def _add_gradients(
-    fabric: Fabric, model: nn.Module, objective: Objective, parts: Sequence[Tensor], seed: int, step: int
-) -> float:
-    """Add up the gradients of a batch, part by part, and return its mean loss; each process does its share of parts."""
-    model.train()
-    own = range(fabric.global_rank, len(parts), fabric.world_size)
-    total = torch.zeros((), dtype=torch.float64)
-    for part in own:
-        noise = torch.Generator().manual_seed(derive_seed(seed, "noise", step, part))
-        torch.manual_seed(derive_seed(seed, "dropout", step, part))  # dropout draws from torch's global generator
-        with fabric.no_backward_sync(model, enabled=part != own[-1]):  # type: ignore[arg-type]
-            loss = objective(model, parts[part].to(fabric.device), noise).mean() / len(own)
-            fabric.backward(loss)
-        total += loss.detach().double().cpu()
-    return float(fabric.all_reduce(total, reduce_op="mean"))  # type: ignore[arg-type]
+        total += objective(network, rows.long(), generator).double().mean() * len(rows)
+    return float(total) / len(tokens)
 
 
 def _check_start(fabric: Fabric, start: int, checkpoints: Checkpoints) -> None:
@@ -179,9 +185,10 @@ def _check_start(fabric: Fabric, start: int, checkpoints: Checkpoints) -> None:
         raise TrainingError(f"{checkpoints.folder}: {seen}; try again")
 
 
-def _diverged(step: int, loss: float, norm: float, training: Training, checkpoints: Checkpoints) -> str:
+def _diverged(reading: Reading, training: Training, checkpoints: Checkpoints) -> str:
     last = checkpoints.paths()[-1] if checkpoints.paths() else "none yet"
     return (
-        f"training diverged in step {step + 1}: loss {loss}, gradient norm {norm}. Lower training.learning_rate "
-        f"({training.learning_rate}) or training.gradient_clip ({training.gradient_clip}). Last good checkpoint: {last}"
+        f"training diverged in step {reading.step}: loss {reading.loss}, gradient norm {reading.norm}. Lower "
+        f"training.learning_rate ({training.learning_rate}) or training.gradient_clip ({training.gradient_clip}). "
+        f"Last good checkpoint: {last}"
     )

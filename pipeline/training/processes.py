@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
+import torch
 from lightning_fabric import Fabric
 from lightning_fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 
@@ -58,17 +59,19 @@ def launch_command(gpus: int, nodes: int, arguments: Sequence[str]) -> list[str]
 def new_fabric(training: Training, gpus: int, key: str, *, unused: bool = False) -> Fabric:
     """Return the devices to train on: one CPU or GPU per process; `key` of the configuration sets the number of GPUs.
 
-    `unused` allows parameters without a gradient in some steps.
+    `unused` allows parameters without a gradient in some steps. The precision `auto` is float32 here.
     """
     on_node, processes = (int(os.environ.get(name, 1)) for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE"))
     check_gpus(on_node if gpus else 0, key)
+    if gpus:  # "high": products of float32 by TF32
+        torch.set_float32_matmul_precision("high" if training.precision == "tf32" else "highest")
     distributed = "ddp_find_unused_parameters_true" if unused else "ddp"
     return Fabric(
         accelerator="cuda" if gpus else "cpu",
         devices=on_node,
         num_nodes=processes // on_node,
         strategy=distributed if processes > 1 else "auto",
-        precision=training.precision,
+        precision="bf16-mixed" if training.precision == "bf16-mixed" else "32-true",
     )
 
 

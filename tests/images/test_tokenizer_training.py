@@ -106,7 +106,10 @@ def test_the_stage_writes_a_tokenizer_metrics_history_and_provenance_and_keeps_i
     run(images, tmp_path)
     tokenizer = SavedTokenizer.load(tmp_path / "weights")
     assert tokenizer.encode(stripes().images["test"]).shape == (6, 4, 4)
-    history, metrics = pandas.read_csv(tmp_path / "history"), json.loads((tmp_path / "metrics").read_text())
+    history, metrics = (
+        pandas.read_csv(tmp_path / "history", float_precision="round_trip"),
+        json.loads((tmp_path / "metrics").read_text()),
+    )
     assert metrics["step"] == history["step"].iloc[-1] == 8
     assert metrics["validation_loss"] == history["validation_loss"].iloc[-1]
     for name in ("weights", "metrics", "history"):

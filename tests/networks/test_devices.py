@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pipeline.errors import KinoflowError
-from pipeline.networks.devices import check_gpus
+from pipeline.networks.devices import check_gpus, seed_dropout
 
 
 def test_a_job_without_its_gpus_names_the_node_the_job_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,3 +36,10 @@ def test_gpus_that_are_there_are_fine_and_a_number_below_zero_is_not(monkeypatch
     check_gpus(2, "key")
     with pytest.raises(KinoflowError, match="below 0; set key"):
         check_gpus(-1, "key")
+
+
+def test_dropout_is_seeded_as_by_manual_seed() -> None:
+    seed_dropout(torch.device("cpu"), 3)
+    ours = torch.rand(4)
+    torch.manual_seed(3)
+    assert torch.equal(torch.rand(4), ours)

@@ -85,6 +85,6 @@ def test_the_loss_of_the_next_token_is_among_tokens_of_its_kind_and_zero_at_pads
         def forward(self, x: Tensor) -> Tensor:
             return Fixed().next_logits(None, 1).expand(*x.shape, -1)
 
-    losses = NextTokenObjective(VOCABULARY, scale=2.0)(Network(), ROWS[:1], torch.Generator())
+    losses = NextTokenObjective(VOCABULARY, tokens=1.5)(Network(), ROWS[:1], torch.Generator())
     expected = -2 * torch.log(torch.tensor([[1 / 4, 3 / 4, 1.0]]))
     torch.testing.assert_close(losses, expected)

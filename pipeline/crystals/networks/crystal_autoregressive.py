@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.crystals.networks import CrystalLayout, begin_token, present_atoms
-from pipeline.errors import KinoflowError
+from pipeline.flow.checks import forbid
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import KeyValueCache, Sight
+from pipeline.networks.denoiser import Denoiser
 from pipeline.networks.transformer import Blocks, Decoding, Head, TransformerOptions, sinusoidal_positions
 
 AUTOREGRESSIVE = True  # predicts the next token instead of x1 from x_t: it has no time and needs no path
@@ -25,8 +26,10 @@ class Options(TransformerOptions):
     width: int = Field(288, ge=2, multiple_of=2, description="features of each token; a multiple of heads")
 
 
-class CrystalAutoregressive(nn.Module):
+class CrystalAutoregressive(Denoiser):
     """Embeddings and sinusoidal positions, causal attention blocks that know the number of atoms, and K logits."""
+
+    ragged = True
 
     def __init__(self, options: Options, layout: CrystalLayout, begin: int, tokens: int, length: int) -> None:
         super().__init__()
@@ -44,7 +47,7 @@ class CrystalAutoregressive(nn.Module):
         """Return the logits [B, D, K] of each token of crystals x [B, D], given those before it and the pads."""
         condition = self._condition(present_atoms(x, self.layout.pad_token))
         before = functional.pad(x[:, :-1], (1, 0), value=self.begin)
-        features = self.embedding(before) + self.positions
+        features = self.embedding(before) + self.positions[: x.shape[1]]
         features = self.blocks(features, self.blocks.modulations(condition), CAUSAL)
         return self.head(features, self.head.modulation(condition))
 
@@ -67,9 +70,9 @@ class CrystalAutoregressive(nn.Module):
 
     def _condition(self, present: Tensor) -> Tensor:
         atoms = present.sum(dim=1)
-        if bool((atoms == 0).any()):
-            raise KinoflowError(f"crystal {int((atoms == 0).nonzero()[0])} of a batch has no atoms, only pads")
-        return self.atoms(atoms - 1)
+        empty, has = atoms == 0, "has no atoms, only pads"
+        forbid(empty, f"a crystal of a batch {has}", lambda: f"crystal {int(empty.nonzero()[0])} of a batch {has}")
+        return self.atoms((atoms - 1).clamp(min=0))
 
 
 def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:

@@ -19,6 +19,7 @@ from torch.nn import functional
 from pipeline.config import Config, Training, TrainingResources
 from pipeline.crystals.tokens import layout
 from pipeline.errors import KinoflowError
+from pipeline.flow.checks import deferred_checks
 from pipeline.images.classifier import Classifier, ClassifierObjective, Description
 from pipeline.images.feature_choice import ChosenFeatures, comparison_options
 from pipeline.images.imagedata import ImageData
@@ -32,6 +33,7 @@ from pipeline.stages.job import Job
 from pipeline.tokens.token_data import SPLITS, TokenData
 from pipeline.training.batches import LabelledRows
 from pipeline.training.checkpoint import Checkpoints
+from pipeline.training.history import Row
 from pipeline.training.loop import fit
 from pipeline.training.processes import new_fabric
 
@@ -86,8 +88,9 @@ def _trials(job: Job, found: ExperimentSheet) -> Iterator[tuple[str, int, Traini
 def _run_trial(job: Job, shape: Shape, batch: int) -> Trial:
     data, told = _random_tokens(job, shape, batch), is_told_classes(job.run.model)
     rows: Tensor | LabelledRows = LabelledRows(data.train, data.labels["train"]) if told else data.train
-    objective = objective_of(job.run, data, conditional=told)
-    return Trial(new_network(job.run.model, data), objective, rows, rows[torch.zeros(1, dtype=torch.int64)])
+    network = new_network(job.run.model, data)
+    objective = objective_of(job.run, data, network, conditional=told)
+    return Trial(network, objective, rows, rows[torch.zeros(1, dtype=torch.int64)])
 
 
 def _tokenizer_trial(job: Job, shape: Shape, batch: int) -> Trial:
@@ -176,7 +179,11 @@ def _step_seconds(trial: Trial, training: Training) -> float:
     with tempfile.TemporaryDirectory() as folder:
         checkpoints = Checkpoints(Path(folder), "measure")
         # When a row is noted, the loop has read the loss, so the device is done.
-        fit(fabric, *trial, training, 0, checkpoints, on_row=lambda row: times.append(time.perf_counter()))
+
+        def note(row: Row) -> None:
+            times.append(time.perf_counter())
+
+        fit(fabric, *trial, training, 0, checkpoints, on_row=note, around=deferred_checks)
     return (times[-2] - times[0]) / (len(times) - 2)
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from pipeline.config import Experiment, Resources, Run, Training, TrainingResources
 from pipeline.config.contracts import JudgedMetricPlugin
 from pipeline.config.plugins import METRICS
+from pipeline.config.runs import Precision
 from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.flow.paths import example_path
 from pipeline.flow.paths.mixture import MixturePath
@@ -18,7 +19,6 @@ from pipeline.inspect.plan.shapes import Shape
 from pipeline.networks.saved import is_told_classes
 from pipeline.stages.job import Job
 
-Precision = Literal["32-true", "bf16-mixed"]
 SAMPLING: Precision = "32-true"  # sampling and scoring use the precision of the saved weights
 LIKELIHOODS = ("perplexity", "likelihood_bound")  # metrics that run the network of each run itself
 CRYSTALS = ("crystal_coverage", "crystal_distributions", "crystal_stability", "crystal_validity")

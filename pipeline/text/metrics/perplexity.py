@@ -109,7 +109,7 @@ def _bound(
 def _exact(
     network: nn.Module, objective: NextTokenObjective, x1: Tensor, generator: torch.Generator
 ) -> tuple[float, float]:
-    return float(objective(network, x1, generator).double().sum()), 0.0
+    return float(objective(network, x1, torch.Generator(x1.device)).double().sum()), 0.0
 
 
 def _unigram(log_prob: Tensor, x1: Tensor, generator: torch.Generator) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 BOUNDS = "tests/laws/test_bounds.py"
 INTEGRANDS = "tests/laws/test_integrands.py"
+ROWS = "tests/benchmarks/test_losses.py"
 SCORES = "tests/laws/test_scores_and_text_bounds.py"
 
 # name: (tests that must notice, file, original text, replacement)
@@ -21,10 +22,14 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "mixture bound: 1 + log p": (
         INTEGRANDS,
         "mixture_bounds.py",
-        "torch.where(x_t != x1, rate_x1 * (1 + at",
-        "torch.where(x_t != x1, rate_x1 * (1 - at",
+        "* (1 + logit - log_total)",
+        "* (1 - logit + log_total)",
     ),
-    "masked bound: sum": (INTEGRANDS, "mixture_bounds.py", "squeeze(-1)) - (rates *", "squeeze(-1)) + (rates *"),
+    "mixture bound: own token": (INTEGRANDS, "row_terms.py", "row.scatter_(-1, here, 0.0)", "row"),
+    "masked bound: rate": (INTEGRANDS, "mixture_bounds.py", "* (logit - log_total)", "* (1 + logit - log_total)"),
+    "losses: gradient of the own token": (ROWS, "row_terms.py", "-(of_sum * at_x_t)", "(of_sum * at_x_t)"),
+    "losses: gradient of the sum": (ROWS, "row_terms.py", "of_total - of_sum * elsewhere", "of_total"),
+    "score entropy: tokens of the source": (ROWS, "score.py", "(share.log() - 1) * mass", "(share.log() + 1) * mass"),
     "score entropy: constant": (
         INTEGRANDS,
         "score.py",
@@ -41,16 +46,16 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "scores: odds of kappa": (
         SCORES,
         "score.py",
-        "odds = torch.log(kappa) - torch.log1p(-kappa)",
-        "odds = torch.log(kappa) + torch.log1p(-kappa)",
+        "return torch.log(kappa) - torch.log1p(-kappa)",
+        "return torch.log(kappa) + torch.log1p(-kappa)",
     ),
     "scores: a uniform first guess": (SCORES, "score.py", "- math.log(path.vocabulary.size - 1)", ""),
     "scores: that of the own token": (SCORES, "score.py", ".scatter(-1, z[..., None], 0.0)  # s(z, z) = 1", ""),
     "scores: sign of the bound": (
         SCORES,
         "score.py",
-        "return -score_entropy(path, log_scores",
-        "return score_entropy(path, log_scores",
+        "return -score_entropy(path, logits",
+        "return score_entropy(path, logits",
     ),
     "bound: speed of kappa": (SCORES, "likelihood.py", "any_token) * (1 - kappa)", "any_token)"),
     "likelihood: change of variable": (BOUNDS, "likelihood.py", "* (1 - kappa)\n", "* 1.0\n"),
