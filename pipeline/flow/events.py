@@ -7,8 +7,8 @@ depend on the network, or is bounded by a number that does not. So all candidate
 - A candidate draws x1 from the network and jumps to it with probability (chance of x1) / bound.
 
 This is the law of the plain sampler, which draws x1 for every token in every step and mostly throws it away. A mask
-path has one candidate jump for each token. Sequences do not depend on each other, so the e-th event of all sequences
-goes through the network in one batch, each sequence at its own time.
+path has one candidate jump for each token. Sequences do not depend on each other, so the events of different sequences
+go through the network in one batch, each sequence at its own time.
 
 Letters in shapes: B sequences, D tokens of each, S steps, M candidates.
 """
@@ -141,9 +141,10 @@ def follow(
     x = start.clone()
     for number, piece in enumerate(schedule.pieces, start=1):
         here, slot, column, kind = rows[piece.visits], *(part[piece.candidates] for part in (slots, columns, of_kind))
-        asked = Asked(here, slot * piece.width + column, kind, piece.of_kinds)
+        width, differ = piece.lengths[-1], piece.lengths[0] < piece.lengths[-1]
+        asked = Asked(here, slot * width + column, kind, piece.of_kinds, piece.lengths if differ else None)
         t, t_next = starts[piece.visits], ends[piece.visits]
-        x1 = posterior.draw(x[here, : piece.width], t.float(), asked, uniforms[piece.candidates])
+        x1 = posterior.draw(x[here, :width], t.float(), asked, uniforms[piece.candidates])
         if accepting is not None:
             chance = torch.where(t_next[slot] == 1, 1.0, chance_of(x1, t[slot], t_next[slot]))
             accepted = accepting[piece.candidates] * bound[piece.visits][slot, kind] < chance

@@ -7,7 +7,8 @@ class Denoiser(nn.Module):
     """A network that gives the logits of p(x1 | x_t) for tokens x [B, D] and times t [B], [B, D, K].
 
     `answers_at`: it also takes `at` [n], numbers of tokens in the flattened x, and gives the logits of these, [n, K].
-    `ragged`: it takes x without its last columns if they hold nothing but pads, and the other logits stay the same.
+    `ragged`: with `at`, it also takes `lengths`, B numbers: sequence b has nothing but pads from column lengths[b] on,
+    so nothing is computed there. Columns that are pads in all sequences may be left out of x.
     """
 
     answers_at = False
@@ -16,4 +17,9 @@ class Denoiser(nn.Module):
 
 def chosen(features: Tensor, at: Tensor | None) -> Tensor:
     """Return the features [B, S, W] of some tokens, [n, W], or of all."""
-    return features if at is None else features.flatten(0, 1)[at]
+    return features if at is None else features.flatten(0, 1).index_select(0, at)
+
+
+def of_sequences(values: tuple[Tensor, ...], sequences: Tensor) -> tuple[Tensor, ...]:
+    """Return the values [B, 1, W] of some sequences, [n, W] each; values [1, 1, W] are those of all sequences."""
+    return tuple(of[:, 0] if len(of) == 1 else of[:, 0].index_select(0, sequences) for of in values)

@@ -14,11 +14,13 @@ from torch.nn import functional
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
 from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
-from pipeline.networks.denoiser import chosen
+from pipeline.networks.denoiser import chosen, of_sequences
 from pipeline.networks.time_features import time_features
 
 TIME_FEATURES = 256
 PERCEPTRON_RATIO = 4  # hidden features of a block's perceptron, per feature of its input
+GELU_SLOPE = 2 * math.sqrt(2 / math.pi)
+GELU_CURVE = 0.044715 * GELU_SLOPE
 LONGEST_PERIOD = 10_000  # of the sinusoidal positions, in tokens
 
 
@@ -75,6 +77,17 @@ def modulated_norm(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
     return torch.addcmul(shift, functional.layer_norm(features, features.shape[-1:]), 1 + scale)
 
 
+class TanhGelu(nn.Module):
+    """GELU in its tanh form; without gradients, by the same formula with a sigmoid, which a processor does faster."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        if features.requires_grad or features.dtype != torch.float32 or features.device.type != "cpu":
+            return functional.gelu(features, approximate="tanh")
+        slope = features.new_tensor(GELU_SLOPE)  # 1 + tanh(u) = 2 sigmoid(2 u), and 2 u = x (slope + curve x^2)
+        gates = torch.addcmul(slope, features, features, value=GELU_CURVE).mul_(features).sigmoid_()
+        return gates.mul_(features)
+
+
 class Block(nn.Module):
     """Attention and a perceptron, each added to its input through a gate that is closed before training."""
 
@@ -85,7 +98,7 @@ class Block(nn.Module):
         self.attention = Attention(width, options.heads)
         self.perceptron = nn.Sequential(
             nn.Linear(width, PERCEPTRON_RATIO * width),
-            nn.GELU(approximate="tanh"),
+            TanhGelu(),
             nn.Linear(PERCEPTRON_RATIO * width, width),
         )
         self.dropout = nn.Dropout(options.dropout)
@@ -96,11 +109,20 @@ class Block(nn.Module):
         modulation: tuple[Tensor, ...],
         sight: Sight = EVERYTHING,
         cache: KeyValueCache | None = None,
+        at: Tensor | None = None,
     ) -> Tensor:
-        """Return the features [B, S, W] after the block; `modulation` is what the block computed from the condition."""
-        shift, scale, gate, perceptron_shift, perceptron_scale, perceptron_gate = modulation
-        gathered = self.attention(modulated_norm(features, shift, scale), sight, cache)
-        features = torch.addcmul(features, gate, self.dropout(gathered))
+        """Return the features after the block, [B, S, W], or those of the tokens `at` only, [n, W].
+
+        The `modulation` is what the block computed from the condition.
+        """
+        shift, scale = sight.spread(modulation[:2])
+        gathered = self.attention(modulated_norm(features, shift, scale), sight, cache, at)
+        if at is None:
+            modulation = sight.spread(modulation[2:])
+        else:
+            modulation = of_sequences(modulation[2:], sight.sequences_of(at, features.shape[1]))
+        gate, perceptron_shift, perceptron_scale, perceptron_gate = modulation
+        features = torch.addcmul(chosen(features, at), gate, self.dropout(gathered))
         computed = self.perceptron(modulated_norm(features, perceptron_shift, perceptron_scale))
         return torch.addcmul(features, perceptron_gate, self.dropout(computed))
 
@@ -122,11 +144,17 @@ class Blocks(nn.Module):
         modulations: list[tuple[Tensor, ...]],
         sight: Sight = EVERYTHING,
         caches: list[KeyValueCache] | None = None,
+        at: Tensor | None = None,
     ) -> Tensor:
-        """Return the features [B, S, W] after all blocks."""
+        """Return the features after all blocks, [B, S, W], or those of the tokens `at`, [n, W].
+
+        The last block computes little more than what is asked for: there only keys and values need all tokens.
+        """
+        few, last = sight.narrowed(at, features), len(self.blocks) - 1
         for number, (block, modulation) in enumerate(zip(self.blocks, modulations, strict=True)):
-            features = block(features, modulation, sight, None if caches is None else caches[number])
-        return features
+            cache = None if caches is None else caches[number]
+            features = block(features, modulation, sight, cache, few if number == last else None)
+        return chosen(features, at) if few is None else features
 
 
 class Head(nn.Module):
@@ -147,14 +175,14 @@ class Head(nn.Module):
         else:
             self.linear.weight = embedding.weight
 
-    def forward(self, features: Tensor, modulation: tuple[Tensor, ...], at: Tensor | None = None) -> Tensor:
-        """Return the logits [B, S, K] for features [B, S, W], or [n, K] for the tokens `at` some places.
+    def forward(self, features: Tensor, modulation: tuple[Tensor, ...], sequences: Tensor | None = None) -> Tensor:
+        """Return the logits [B, S, K] for features [B, S, W], or [n, K] for tokens [n, W] of some sequences [n].
 
         The `modulation` comes from the condition.
         """
-        if at is not None:
-            modulation = tuple(chosen(values.expand(*features.shape[:2], -1), at) for values in modulation)
-        return self.linear(modulated_norm(chosen(features, at), *modulation))
+        if sequences is not None:
+            modulation = of_sequences(modulation, sequences)
+        return self.linear(modulated_norm(features, *modulation))
 
 
 @dataclass

@@ -4,6 +4,8 @@ Each atom's four tokens become one, all atoms share one position, and attention 
 pads. Letters in shapes: B crystals, D = 6 + 4 a tokens of each, W features.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -13,6 +15,7 @@ from pipeline.crystals.tokens import CELL, PER_ATOM
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
 from pipeline.networks.denoiser import Denoiser
+from pipeline.networks.packing import Packing
 from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, TransformerOptions
 
 # Features of the condition, per feature of a token. The paper gives the width, the depth, the heads and the number of
@@ -43,22 +46,52 @@ class CrystalDit(Denoiser):
         self.places: Tensor
         self.register_buffer("places", torch.arange(CELL + layout.atoms).clamp(max=CELL), persistent=False)
 
-    def forward(self, x: Tensor, t: Tensor, at: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, t: Tensor, at: Tensor | None = None, lengths: Sequence[int] | None = None
+    ) -> Tensor:
         """Return the logits of p(x1 | x_t), [B, D, K], or [n, K] for the tokens `at`; those of pads mean nothing."""
+        condition = self.time(t)
+        modulations, head_modulation = self.blocks.modulations(condition), self.head.modulation(condition)
+        if at is None:
+            features, sight = self._rectangle(x)
+            features = self.blocks(features, modulations, sight)
+            cell, atoms = features[:, :CELL], features[:, CELL:]
+            split = self.split_atom(atoms).view(len(x), x.shape[1] - CELL, -1)  # [B, 4 a, W]
+            return self.head(torch.cat([cell, split], dim=1), head_modulation)
+        features, sight = self._rectangle(x) if lengths is None else self._packed(x, lengths)
+        crystal, column = at // x.shape[1], at % x.shape[1]
+        atom, part = (column - CELL) // PER_ATOM, (column - CELL) % PER_ATOM
+        place = torch.where(column < CELL, column, CELL + atom)
+        first = crystal * features.shape[1] if sight.packing is None else sight.packing.starts[crystal]
+        asked = self.blocks(features, modulations, sight, at=first + place)  # [n, W]
+        split = self.split_atom(asked).unflatten(-1, (PER_ATOM, -1))[torch.arange(len(at), device=at.device), part]
+        return self.head(torch.where(column[:, None] < CELL, asked, split), head_modulation, crystal)
+
+    def _rectangle(self, x: Tensor) -> tuple[Tensor, Sight]:
+        """Return the features of the cells and of the atoms of crystals x [B, D], [B, 6 + a, W]; pads are hidden."""
         present = present_atoms(x, self.layout.pad_token)  # [B, a]
         seen = functional.pad(present, (CELL, 0), value=True)  # [B, 6 + a]
         embedded = self.embedding(x)  # [B, D, W]
-        cell, atoms = embedded[:, :CELL], embedded[:, CELL:]
-        joined = functional.silu(self.join_atom(atoms.reshape(*present.shape, -1)))  # [B, a, W]
-        features = torch.cat([cell, joined], dim=1)  # [B, 6 + a, W]
-        features = features + self.positions(self.places[: features.shape[1]])
+        joined = self._joined(embedded[:, CELL:].reshape(*present.shape, -1))
+        features = torch.cat([embedded[:, :CELL], joined], dim=1)
+        return features + self.positions(self.places[: features.shape[1]]), Sight(seen)
 
-        condition = self.time(t)
-        features = self.blocks(features, self.blocks.modulations(condition), Sight(seen))
+    def _packed(self, x: Tensor, lengths: Sequence[int]) -> tuple[Tensor, Sight]:
+        """Return the features [1, T, W] of crystals one after the other, without pads."""
+        packing = Packing.of([CELL + (length - CELL) // PER_ATOM for length in lengths], x.device)
+        count, places = CELL * len(x), packing.places
+        cells, atoms = (places >= CELL).int().argsort(stable=True).tensor_split([count])
+        column = torch.where(places < CELL, places, CELL + (places - CELL) * PER_ATOM)
+        number, tokens = packing.sequences * x.shape[1] + column, x.flatten()
+        parts = number[atoms, None] + torch.arange(PER_ATOM, device=x.device)
+        joined = self._joined(self.embedding(tokens[parts]).flatten(1))
+        features = torch.cat([self.embedding(tokens[number[cells]]), joined])
+        features = torch.empty_like(features).index_copy_(0, torch.cat([cells, atoms]), features)
+        return (features + self.positions(places.clamp(max=CELL)))[None], Sight(packing=packing)
 
-        cell, atoms = features[:, :CELL], features[:, CELL:]
-        split = self.split_atom(atoms).view(len(x), x.shape[1] - CELL, -1)  # [B, 4 a, W]
-        return self.head(torch.cat([cell, split], dim=1), self.head.modulation(condition), at)
+    def _joined(self, embedded: Tensor) -> Tensor:
+        """Return one feature vector for each atom from the four of its tokens, [..., 4 W]."""
+        return functional.silu(self.join_atom(embedded))
 
 
 def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:
