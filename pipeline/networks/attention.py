@@ -125,9 +125,9 @@ class Sight:
     rotation: Rotation | None = None  # tells how far apart tokens are; None: not known
     packing: Packing | None = None  # sequences are in one row, and a token sees all of its own; None: they are not
 
-    def spread(self, values: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def spread(self, values: Tensor) -> Tensor:
         """Return values of sequences [B, 1, W] in a shape that fits the features of tokens."""
-        return values if self.packing is None else tuple(self.packing.spread(of) for of in values)
+        return values if self.packing is None else self.packing.spread(values)
 
     def sequences_of(self, at: Tensor, tokens: int) -> Tensor:
         """Return the sequences of the tokens `at` [n]; there are `tokens` in a row."""

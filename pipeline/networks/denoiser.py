@@ -20,6 +20,6 @@ def chosen(features: Tensor, at: Tensor | None) -> Tensor:
     return features if at is None else features.flatten(0, 1).index_select(0, at)
 
 
-def of_sequences(values: tuple[Tensor, ...], sequences: Tensor) -> tuple[Tensor, ...]:
-    """Return the values [B, 1, W] of some sequences, [n, W] each; values [1, 1, W] are those of all sequences."""
-    return tuple(of[:, 0] if len(of) == 1 else of[:, 0].index_select(0, sequences) for of in values)
+def of_sequences(values: Tensor, sequences: Tensor) -> Tensor:
+    """Return the values [B, 1, W] of some sequences [n], [n, W]; values [1, 1, W] are those of all sequences."""
+    return values[:, 0] if len(values) == 1 else values[:, 0].index_select(0, sequences)

@@ -44,15 +44,14 @@ class Modulation(nn.Module):
 
     def __init__(self, condition_width: int, width: int, sets: int) -> None:
         super().__init__()
-        self.sets = sets
         self.linear = nn.Linear(condition_width, sets * width)
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
 
-    def forward(self, condition: Tensor) -> tuple[Tensor, ...]:
-        """Return the sets for conditions [B, C], each [B, 1, W]."""
+    def forward(self, condition: Tensor) -> Tensor:
+        """Return the sets for conditions [B, C], one after the other, [B, 1, sets W]."""
         modulation: Tensor = self.linear(functional.silu(condition))
-        return modulation[:, None].chunk(self.sets, dim=-1)
+        return modulation[:, None]
 
 
 class ConstantModulation(nn.Module):
@@ -62,9 +61,9 @@ class ConstantModulation(nn.Module):
         super().__init__()
         self.values = nn.Parameter(torch.zeros(sets, width))
 
-    def forward(self, condition: None = None) -> tuple[Tensor, ...]:
-        """Return the sets, each [1, 1, W]."""
-        return self.values[:, None, None].unbind()
+    def forward(self, condition: None = None) -> Tensor:
+        """Return the sets, one after the other, [1, 1, sets W]."""
+        return self.values.view(1, 1, -1)
 
 
 def new_modulation(condition_width: int | None, width: int, sets: int) -> Modulation | ConstantModulation:
@@ -106,7 +105,7 @@ class Block(nn.Module):
     def forward(
         self,
         features: Tensor,
-        modulation: tuple[Tensor, ...],
+        modulation: Tensor,
         sight: Sight = EVERYTHING,
         cache: KeyValueCache | None = None,
         at: Tensor | None = None,
@@ -115,13 +114,11 @@ class Block(nn.Module):
 
         The `modulation` is what the block computed from the condition.
         """
-        shift, scale = sight.spread(modulation[:2])
+        before, after = modulation.split([2 * features.shape[-1], 4 * features.shape[-1]], dim=-1)
+        shift, scale = sight.spread(before).chunk(2, dim=-1)
         gathered = self.attention(modulated_norm(features, shift, scale), sight, cache, at)
-        if at is None:
-            modulation = sight.spread(modulation[2:])
-        else:
-            modulation = of_sequences(modulation[2:], sight.sequences_of(at, features.shape[1]))
-        gate, perceptron_shift, perceptron_scale, perceptron_gate = modulation
+        after = sight.spread(after) if at is None else of_sequences(after, sight.sequences_of(at, features.shape[1]))
+        gate, perceptron_shift, perceptron_scale, perceptron_gate = after.chunk(4, dim=-1)
         features = torch.addcmul(chosen(features, at), gate, self.dropout(gathered))
         computed = self.perceptron(modulated_norm(features, perceptron_shift, perceptron_scale))
         return torch.addcmul(features, perceptron_gate, self.dropout(computed))
@@ -134,14 +131,14 @@ class Blocks(nn.Module):
         super().__init__()
         self.blocks = nn.ModuleList(Block(options, condition_width) for _ in range(options.depth))
 
-    def modulations(self, condition: Tensor | None = None) -> list[tuple[Tensor, ...]]:
+    def modulations(self, condition: Tensor | None = None) -> list[Tensor]:
         """Return what each block computes from the condition [B, C]; all tokens share it, so decoding needs it once."""
         return [block.get_submodule("modulation")(condition) for block in self.blocks]
 
     def forward(
         self,
         features: Tensor,
-        modulations: list[tuple[Tensor, ...]],
+        modulations: list[Tensor],
         sight: Sight = EVERYTHING,
         caches: list[KeyValueCache] | None = None,
         at: Tensor | None = None,
@@ -175,14 +172,14 @@ class Head(nn.Module):
         else:
             self.linear.weight = embedding.weight
 
-    def forward(self, features: Tensor, modulation: tuple[Tensor, ...], sequences: Tensor | None = None) -> Tensor:
+    def forward(self, features: Tensor, modulation: Tensor, sequences: Tensor | None = None) -> Tensor:
         """Return the logits [B, S, K] for features [B, S, W], or [n, K] for tokens [n, W] of some sequences [n].
 
         The `modulation` comes from the condition.
         """
         if sequences is not None:
             modulation = of_sequences(modulation, sequences)
-        return self.linear(modulated_norm(features, *modulation))
+        return self.linear(modulated_norm(features, *modulation.chunk(2, dim=-1)))
 
 
 @dataclass
@@ -191,8 +188,8 @@ class Decoding:
 
     batch: int
     length: int
-    modulations: list[tuple[Tensor, ...]]
-    head_modulation: tuple[Tensor, ...]
+    modulations: list[Tensor]
+    head_modulation: Tensor
     caches: list[KeyValueCache]
     position: int = 0
 

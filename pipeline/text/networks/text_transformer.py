@@ -56,8 +56,8 @@ class TextTransformer(Denoiser):
     def logits(
         self,
         x: Tensor,
-        modulations: list[tuple[Tensor, ...]],
-        head_modulation: tuple[Tensor, ...],
+        modulations: list[Tensor],
+        head_modulation: Tensor,
         causal: bool = False,
         before: int = 0,
         caches: list[KeyValueCache] | None = None,
