@@ -141,10 +141,9 @@ def follow(
     x = start.clone()
     for number, piece in enumerate(schedule.pieces, start=1):
         here, slot, column, kind = rows[piece.visits], *(part[piece.candidates] for part in (slots, columns, of_kind))
-        width, differ = piece.lengths[-1], piece.lengths[0] < piece.lengths[-1]
-        asked = Asked(here, slot * width + column, kind, piece.of_kinds, piece.lengths if differ else None)
+        asked = Asked(here, slot * piece.width + column, kind, piece.of_kinds)
         t, t_next = starts[piece.visits], ends[piece.visits]
-        x1 = posterior.draw(x[here, :width], t.float(), asked, uniforms[piece.candidates])
+        x1 = posterior.draw(x[here, : piece.width], t.float(), asked, uniforms[piece.candidates])
         if accepting is not None:
             chance = torch.where(t_next[slot] == 1, 1.0, chance_of(x1, t[slot], t_next[slot]))
             accepted = accepting[piece.candidates] * bound[piece.visits][slot, kind] < chance

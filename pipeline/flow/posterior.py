@@ -50,15 +50,13 @@ class Asked:
     """The tokens of a batch for which x1 is drawn.
 
     `rows`: the batch, as a part of all sequences. `places` [n]: the tokens, as numbers into the flattened batch; None:
-    all of them. `kinds` [n]: their kinds. `of_kinds`: for each kind, which of the n tokens are of that kind. `lengths`:
-    how many columns of each sequence matter, if they differ.
+    all of them. `kinds` [n]: their kinds. `of_kinds`: for each kind, which of the n tokens are of that kind.
     """
 
     rows: slice | Tensor
     places: Tensor | None
     kinds: Tensor
     of_kinds: list[slice | Tensor]
-    lengths: list[int] | None = None
 
     @classmethod
     def everything(cls, kinds: Tensor, count: int) -> "Asked":
@@ -74,8 +72,7 @@ class PosteriorSampler:
     """Draws x1 from a model's posterior, sharpened by the filters, from rows over the tokens of one kind only.
 
     Nothing here waits for the device: logits that are NaN or leave no token possible are noticed by `check`. If the
-    model `answers_at` some places, it takes them as `at` [n] and returns only their logits, [n, K]. If it is `ragged`,
-    it then also takes the `lengths` of the sequences, as many as there are.
+    model `answers_at` some places, it takes them as `at` [n] and returns only their logits, [n, K].
     """
 
     def __init__(
@@ -89,10 +86,9 @@ class PosteriorSampler:
 
     def draw(self, x: Tensor, t: Tensor, asked: Asked, uniforms: Tensor) -> Tensor:
         """Return x1 ~ p(. | x) for the tokens that are asked for, [n], of sequences x [b, D] at times t [b]."""
+        given = {} if self._labels is None else {"labels": self._labels[asked.rows]}
         z, answers = x.flatten(), asked.places is not None and self._answers_at
-        told = {"at": asked.places, "lengths": asked.lengths} if answers else {}
-        told["labels"] = None if self._labels is None else self._labels[asked.rows]
-        logits = self._model(x, t, **{key: value for key, value in told.items() if value is not None})
+        logits = self._model(x, t, at=asked.places, **given) if answers else self._model(x, t, **given)
         expected = asked.places.shape if answers and asked.places is not None else x.shape
         if logits.shape[:-1] != expected:
             raise FlowError(f"logits: shape {tuple(logits.shape)} does not begin with the tokens' {tuple(expected)}")

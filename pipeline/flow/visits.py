@@ -16,13 +16,12 @@ LARGEST_PIECE = 1 << 12  # tokens that go through the network together: their fe
 class Piece:
     """Sequences that go through the network together: a part of the visits and of the candidates of a schedule.
 
-    They have nothing to generate from their `lengths` on, the shortest first. `of_kinds` are the candidates of each
-    kind.
+    No sequence has anything to generate from the column `width` on. `of_kinds` are the candidates of each kind.
     """
 
     visits: slice
     candidates: slice
-    lengths: list[int]
+    width: int
     of_kinds: list[slice | Tensor]
 
 
@@ -75,7 +74,7 @@ class Schedule:
             ends = list(accumulate(of_kind))
             parts: list[slice | Tensor] = [slice(end - number, end) for end, number in zip(ends, of_kind, strict=True)]
             candidates = slice(first, first + ends[-1])
-            pieces.append(Piece(slice(start, start + size), candidates, needed.tolist(), parts))
+            pieces.append(Piece(slice(start, start + size), candidates, int(needed[-1]), parts))
             first, start = candidates.stop, start + size
         slots = place - starts[piece_of[place]]
         return cls(visited, at_steps, slots, columns[by_piece], kind, pieces)

@@ -120,7 +120,7 @@ class Sight:
     The `rotation` is for the positions of the current tokens; keys in a cache are already rotated.
     """
 
-    seen: Tensor | None = None  # bool [B, S]: whether a token is seen; None: all are
+    seen: Tensor | None = None  # bool [B, S]: whether a token is seen, or what is added to its logit; None: all are
     causal: bool = False
     rotation: Rotation | None = None  # tells how far apart tokens are; None: not known
     packing: Packing | None = None  # sequences are in one row, and a token sees all of its own; None: they are not
@@ -137,7 +137,7 @@ class Sight:
         """Return `at` if these tokens of features [B, S, W] are so few that the others need no queries, or None."""
         if at is None or self.causal:
             return None
-        longest = features.shape[1] if self.packing is None else max(self.packing.lengths)
+        longest = features.shape[1] if self.packing is None else int(self.packing.lengths.max())
         return at if len(at) * longest <= FEW * features.shape[0] * features.shape[1] else None
 
 

@@ -7,8 +7,7 @@ class Denoiser(nn.Module):
     """A network that gives the logits of p(x1 | x_t) for tokens x [B, D] and times t [B], [B, D, K].
 
     `answers_at`: it also takes `at` [n], numbers of tokens in the flattened x, and gives the logits of these, [n, K].
-    `ragged`: with `at`, it also takes `lengths`, B numbers: sequence b has nothing but pads from column lengths[b] on,
-    so nothing is computed there. Columns that are pads in all sequences may be left out of x.
+    `ragged`: it takes x without its last columns if they hold nothing but pads, and the other logits stay the same.
     """
 
     answers_at = False

@@ -1,12 +1,11 @@
 """Sequences of different lengths in one row of tokens, without pads: what a layer does to each token costs no pads.
 
 Attention alone needs rectangles. There are few of them, because lengths are rounded up to multiples of LANES, which
-suits the processor.
+suits the processor. A token can stand for several equal ones: attention then counts it as often.
 
 Letters in shapes: B sequences, T tokens of all, S tokens of the longest, W features.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -21,48 +20,45 @@ class Packing:
     """Sequences one after the other, each with its own number of tokens.
 
     `sequences` and `places` [T]: the sequence of each token, and its number there. `starts` [B]: the first token of
-    each sequence. `padded`: the tokens of all rectangles; `present`: whether they are more than pads.
+    each sequence. `weights` [T]: what attention adds to the logits of a token. `rectangles`: their rows and columns;
+    `padded`: their tokens; `mask`: their weights; `back`: where those are that are no pads.
     """
 
-    lengths: list[int]
+    lengths: Tensor
+    weights: Tensor
     sequences: Tensor
     places: Tensor
     starts: Tensor
     rectangles: list[tuple[int, int]]
     padded: Tensor
-    present: Tensor
+    mask: Tensor
     back: Tensor
 
     @classmethod
-    def of(cls, lengths: Sequence[int], device: torch.device) -> "Packing":
-        """Return the packing of sequences. All is computed on the host, so nothing waits for the device.
+    def of(cls, lengths: Tensor, counts: Tensor) -> "Packing":
+        """Return the packing of sequences with `lengths` [B], whose tokens stand for `counts` [T] equal ones.
 
-        >>> Packing.of([1, 3], torch.device("cpu")).sequences
+        >>> Packing.of(torch.tensor([1, 3]), torch.ones(4)).sequences
         tensor([0, 1, 1, 1])
         """
-        count = torch.tensor(lengths)
-        starts = count.cumsum(0) - count
-        sequences = torch.arange(len(count)).repeat_interleave(count)
-        places = torch.arange(len(sequences)) - starts[sequences]
-        sides = [-(-length // LANES) * LANES for length in lengths]
-        rectangles = [(len(list(equal)), side) for side, equal in groupby(sides)]
-        side = torch.tensor(sides)
-        row = torch.arange(len(count)).repeat_interleave(side)
-        column = torch.arange(len(row)) - (side.cumsum(0) - side)[row]
-        present = column < count[row]
-        padded = torch.where(present, starts[row] + column, 0)
-        parts = (part.to(device) for part in (sequences, places, starts, padded, present, present.nonzero()[:, 0]))
-        sequences, places, starts, padded, present, back = parts
-        return cls(list(lengths), sequences, places, starts, rectangles, padded, present, back)
+        sequences, places, starts = _in_row(lengths)
+        sides, order = torch.sort(-(-lengths // LANES) * LANES, stable=True)
+        rectangles = [(len(list(equal)), side) for side, equal in groupby(sides.tolist())]
+        rows, columns, _ = _in_row(sides)
+        rows = order[rows]
+        present = columns < lengths[rows]
+        padded, weights = torch.where(present, starts[rows] + columns, 0), counts.log()
+        mask, back = torch.where(present, weights[padded], -torch.inf), torch.empty_like(sequences)
+        back[padded[present]] = present.nonzero().squeeze(-1)
+        return cls(lengths, weights, sequences, places, starts, rectangles, padded, mask, back)
 
     def pad(self, features: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Return features [1, T, W] as rectangles [b, s, W], each with the tokens that are no pads, bool [b, s]."""
+        """Return features [1, T, W] as rectangles [b, s, W], each with what attention adds to its logits, [b, s]."""
         sizes = [rows * side for rows, side in self.rectangles]
         rows = features[0].index_select(0, self.padded).split(sizes)
-        seen = self.present.split(sizes)
         return [
-            (part.unflatten(0, shape), here.unflatten(0, shape))
-            for part, here, shape in zip(rows, seen, self.rectangles, strict=True)
+            (part.unflatten(0, shape), weights.unflatten(0, shape))
+            for part, weights, shape in zip(rows, self.mask.split(sizes), self.rectangles, strict=True)
         ]
 
     def unpad(self, parts: list[Tensor]) -> Tensor:
@@ -74,8 +70,15 @@ class Packing:
         return values[:, 0].index_select(0, self.sequences)[None]
 
     def around(self, at: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the tokens of the sequence of each token in `at` [n], and which of them there are, [n, S] each."""
-        sequences = self.sequences[at]
-        places = torch.arange(max(self.lengths), device=at.device)
-        present = places < torch.tensor(self.lengths, device=at.device)[sequences, None]
-        return torch.where(present, self.starts[sequences, None] + places, 0), present
+        """Return the tokens of the sequence of each token in `at` [n], and what attention adds for them, [n, S] each."""
+        sequences, places = self.sequences[at, None], torch.arange(int(self.lengths.max()))
+        present = places < self.lengths[sequences]
+        tokens = torch.where(present, self.starts[sequences] + places, 0)
+        return tokens, torch.where(present, self.weights[tokens], -torch.inf)
+
+
+def _in_row(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the sequence of each token, its number there, and the first token of each sequence."""
+    starts = lengths.cumsum(0) - lengths
+    sequences = torch.arange(len(lengths)).repeat_interleave(lengths)
+    return sequences, torch.arange(len(sequences)) - starts[sequences], starts

@@ -1,6 +1,5 @@
 """Trained networks in safetensors files: the weights, and a description of the model, the path and the loss."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -95,24 +94,16 @@ class SavedModel:
 
     @property
     def ragged(self) -> bool:
-        """Whether `posterior` takes the lengths of sequences, so that pads at their end cost nothing."""
+        """Whether `posterior` takes sequences without the pads at their end."""
         return isinstance(self.network, Denoiser) and self.network.ragged
 
-    def posterior(
-        self,
-        x: Tensor,
-        t: Tensor,
-        labels: Tensor | None = None,
-        at: Tensor | None = None,
-        lengths: Sequence[int] | None = None,
-    ) -> Tensor:
+    def posterior(self, x: Tensor, t: Tensor, labels: Tensor | None = None, at: Tensor | None = None) -> Tensor:
         """Return the logits of p(x1 | x_t), [B, D, K], for tokens x [B, D], times t [B] and, if any, classes [B].
 
-        If the network `answers_at` the numbers `at` [n] of some tokens, they are [n, K]. If it is `ragged`, sequences
-        may then have `lengths`, B numbers.
+        If the network `answers_at` the numbers `at` [n] of some tokens, they are [n, K].
         """
-        given = {"labels": labels, "at": at, "lengths": lengths}
-        logits: Tensor = self.network(x, t, **{key: value for key, value in given.items() if value is not None})
+        given = {key: value for key, value in (("labels", labels), ("at", at)) if value is not None}
+        logits: Tensor = self.network(x, t, **given)
         if self.path is None or not self.has_scores:
             return logits
         rows, tokens, times = logits.flatten(0, -2), x.flatten(), t.double()[:, None].expand(x.shape).flatten()

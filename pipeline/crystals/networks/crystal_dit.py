@@ -4,8 +4,6 @@ Each atom's four tokens become one, all atoms share one position, and attention 
 pads. Letters in shapes: B crystals, D = 6 + 4 a tokens of each, W features.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -46,9 +44,7 @@ class CrystalDit(Denoiser):
         self.places: Tensor
         self.register_buffer("places", torch.arange(CELL + layout.atoms).clamp(max=CELL), persistent=False)
 
-    def forward(
-        self, x: Tensor, t: Tensor, at: Tensor | None = None, lengths: Sequence[int] | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, t: Tensor, at: Tensor | None = None) -> Tensor:
         """Return the logits of p(x1 | x_t), [B, D, K], or [n, K] for the tokens `at`; those of pads mean nothing."""
         condition = self.time(t)
         modulations, head_modulation = self.blocks.modulations(condition), self.head.modulation(condition)
@@ -58,12 +54,15 @@ class CrystalDit(Denoiser):
             cell, atoms = features[:, :CELL], features[:, CELL:]
             split = self.split_atom(atoms).view(len(x), x.shape[1] - CELL, -1)  # [B, 4 a, W]
             return self.head(torch.cat([cell, split], dim=1), head_modulation)
-        features, sight = self._rectangle(x) if lengths is None else self._packed(x, lengths)
         crystal, column = at // x.shape[1], at % x.shape[1]
         atom, part = (column - CELL) // PER_ATOM, (column - CELL) % PER_ATOM
         place = torch.where(column < CELL, column, CELL + atom)
-        first = crystal * features.shape[1] if sight.packing is None else sight.packing.starts[crystal]
-        asked = self.blocks(features, modulations, sight, at=first + place)  # [n, W]
+        if x.device.type == "cpu":
+            features, sight, numbers = self._packed(x)
+        else:  # the number of tokens without pads would have to come from the device
+            features, sight = self._rectangle(x)
+            numbers = torch.arange(features[..., 0].numel(), device=x.device).view(len(x), -1)
+        asked = self.blocks(features, modulations, sight, at=numbers[crystal, place])  # [n, W]
         split = self.split_atom(asked).unflatten(-1, (PER_ATOM, -1))[torch.arange(len(at), device=at.device), part]
         return self.head(torch.where(column[:, None] < CELL, asked, split), head_modulation, crystal)
 
@@ -76,18 +75,28 @@ class CrystalDit(Denoiser):
         features = torch.cat([embedded[:, :CELL], joined], dim=1)
         return features + self.positions(self.places[: features.shape[1]]), Sight(seen)
 
-    def _packed(self, x: Tensor, lengths: Sequence[int]) -> tuple[Tensor, Sight]:
-        """Return the features [1, T, W] of crystals one after the other, without pads."""
-        packing = Packing.of([CELL + (length - CELL) // PER_ATOM for length in lengths], x.device)
-        count, places = CELL * len(x), packing.places
-        cells, atoms = (places >= CELL).int().argsort(stable=True).tensor_split([count])
-        column = torch.where(places < CELL, places, CELL + (places - CELL) * PER_ATOM)
-        number, tokens = packing.sequences * x.shape[1] + column, x.flatten()
-        parts = number[atoms, None] + torch.arange(PER_ATOM, device=x.device)
-        joined = self._joined(self.embedding(tokens[parts]).flatten(1))
-        features = torch.cat([self.embedding(tokens[number[cells]]), joined])
-        features = torch.empty_like(features).index_copy_(0, torch.cat([cells, atoms]), features)
-        return (features + self.positions(places.clamp(max=CELL)))[None], Sight(packing=packing)
+    def _packed(self, x: Tensor) -> tuple[Tensor, Sight, Tensor]:
+        """Return the features [1, T, W] of crystals one after the other, and where each token is, [B, 6 + a].
+
+        There are no pads, and equal atoms of a crystal are there once: they have no order, so all layers give them
+        equal features. Most atoms are equal as long as they are hidden.
+        """
+        size, present = self.embedding.num_embeddings, present_atoms(x, self.layout.pad_token)
+        codes = torch.arange(len(x))[:, None]  # of a crystal and the four tokens of an atom
+        for tokens in x[:, CELL:].unflatten(1, (-1, PER_ATOM)).unbind(-1):
+            codes = codes * size + tokens
+        distinct, which, counts = torch.unique(codes[present], return_inverse=True, return_counts=True)
+        tokens = torch.stack([distinct // size**power % size for power in reversed(range(PER_ATOM))], dim=-1)
+        joined = self._joined(self.embedding(tokens).flatten(1))
+        lengths = CELL + torch.bincount(distinct // size**PER_ATOM, minlength=len(x))
+        places = torch.cat([torch.arange(length) for length in lengths.tolist()])
+        is_atom = places >= CELL
+        packing = Packing.of(lengths, torch.ones(len(places)).masked_scatter_(is_atom, counts.float()))
+        features = joined.new_empty(len(places), joined.shape[-1])
+        features[is_atom], features[~is_atom] = joined, self.embedding(x[:, :CELL]).flatten(0, 1)
+        numbers = packing.starts[:, None] + torch.arange(CELL + present.shape[1])
+        numbers[:, CELL:][present] = is_atom.nonzero().squeeze(-1)[which]
+        return (features + self.positions(places.clamp(max=CELL)))[None], Sight(packing=packing), numbers
 
     def _joined(self, embedded: Tensor) -> Tensor:
         """Return one feature vector for each atom from the four of its tokens, [..., 4 W]."""
