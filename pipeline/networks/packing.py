@@ -41,10 +41,10 @@ class Packing:
         >>> Packing.of(torch.tensor([1, 3]), torch.ones(4)).sequences
         tensor([0, 1, 1, 1])
         """
-        sequences, places, starts = _in_row(lengths)
+        sequences, places, starts = in_row(lengths)
         sides, order = torch.sort(-(-lengths // LANES) * LANES, stable=True)
         rectangles = [(len(list(equal)), side) for side, equal in groupby(sides.tolist())]
-        rows, columns, _ = _in_row(sides)
+        rows, columns, _ = in_row(sides)
         rows = order[rows]
         present = columns < lengths[rows]
         padded, weights = torch.where(present, starts[rows] + columns, 0), counts.log()
@@ -77,7 +77,7 @@ class Packing:
         return tokens, torch.where(present, self.weights[tokens], -torch.inf)
 
 
-def _in_row(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def in_row(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the sequence of each token, its number there, and the first token of each sequence."""
     starts = lengths.cumsum(0) - lengths
     sequences = torch.arange(len(lengths)).repeat_interleave(lengths)

@@ -13,7 +13,7 @@ from pipeline.crystals.tokens import CELL, PER_ATOM
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
 from pipeline.networks.denoiser import Denoiser
-from pipeline.networks.packing import Packing
+from pipeline.networks.packing import Packing, in_row
 from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, TransformerOptions
 
 # Features of the condition, per feature of a token. The paper gives the width, the depth, the heads and the number of
@@ -89,7 +89,7 @@ class CrystalDit(Denoiser):
         tokens = torch.stack([distinct // size**power % size for power in reversed(range(PER_ATOM))], dim=-1)
         joined = self._joined(self.embedding(tokens).flatten(1))
         lengths = CELL + torch.bincount(distinct // size**PER_ATOM, minlength=len(x))
-        places = torch.cat([torch.arange(length) for length in lengths.tolist()])
+        _, places, _ = in_row(lengths)
         is_atom = places >= CELL
         packing = Packing.of(lengths, torch.ones(len(places)).masked_scatter_(is_atom, counts.float()))
         features = joined.new_empty(len(places), joined.shape[-1])
