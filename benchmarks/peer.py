@@ -30,7 +30,8 @@ def installed() -> Iterator[str]:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, *PACKAGES]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            yield f"{PACKAGES[0]} could not be installed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
+            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            yield f"{PACKAGES[0]} could not be installed: {reason}"
             return
         sys.path.insert(0, folder)
         try:

@@ -19,15 +19,14 @@ LANES = 16  # numbers that a processor handles at once
 class Packing:
     """Sequences one after the other, each with its own number of tokens.
 
-    `sequences` and `places` [T]: the sequence of each token, and its number there. `starts` [B]: the first token of
-    each sequence. `weights` [T]: what attention adds to the logits of a token. `rectangles`: their rows and columns;
-    `padded`: their tokens; `mask`: their weights; `back`: where those are that are no pads.
+    `sequences` [T]: the sequence of each token. `starts` [B]: the first token of each sequence. `weights` [T]: what
+    attention adds to the logits of a token. `rectangles`: their rows and columns. `padded`: the tokens in all of them.
+    `mask`: the weights of these, -inf for pads. `back` [T]: where each token is among them.
     """
 
     lengths: Tensor
     weights: Tensor
     sequences: Tensor
-    places: Tensor
     starts: Tensor
     rectangles: list[tuple[int, int]]
     padded: Tensor
@@ -41,7 +40,7 @@ class Packing:
         >>> Packing.of(torch.tensor([1, 3]), torch.ones(4)).sequences
         tensor([0, 1, 1, 1])
         """
-        sequences, places, starts = in_row(lengths)
+        sequences, _, starts = in_row(lengths)
         sides, order = torch.sort(-(-lengths // LANES) * LANES, stable=True)
         rectangles = [(len(list(equal)), side) for side, equal in groupby(sides.tolist())]
         rows, columns, _ = in_row(sides)
@@ -50,7 +49,7 @@ class Packing:
         padded, weights = torch.where(present, starts[rows] + columns, 0), counts.log()
         mask, back = torch.where(present, weights[padded], -torch.inf), torch.empty_like(sequences)
         back[padded[present]] = present.nonzero().squeeze(-1)
-        return cls(lengths, weights, sequences, places, starts, rectangles, padded, mask, back)
+        return cls(lengths, weights, sequences, starts, rectangles, padded, mask, back)
 
     def pad(self, features: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Return features [1, T, W] as rectangles [b, s, W], each with what attention adds to its logits, [b, s]."""
@@ -70,7 +69,7 @@ class Packing:
         return values[:, 0].index_select(0, self.sequences)[None]
 
     def around(self, at: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the tokens of the sequence of each token in `at` [n], and what attention adds for them, [n, S] each."""
+        """Return all tokens of the sequences of the tokens `at` [n], and what attention adds for them, [n, S] each."""
         sequences, places = self.sequences[at, None], torch.arange(int(self.lengths.max()))
         present = places < self.lengths[sequences]
         tokens = torch.where(present, self.starts[sequences] + places, 0)

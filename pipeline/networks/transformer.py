@@ -89,7 +89,7 @@ class TanhGelu(nn.Module):
 
 
 class Perceptron(nn.Sequential):
-    """Two linear layers; without gradients, on a CPU, for some tokens at a time, whose hidden features stay in cache."""
+    """Two linear layers; without gradients, on a CPU, for so few tokens at a time that these stay in its cache."""
 
     def __init__(self, width: int) -> None:
         hidden = PERCEPTRON_RATIO * width

@@ -94,7 +94,8 @@ class CrystalDit(Denoiser):
         packing = Packing.of(lengths, torch.ones(len(places)).masked_scatter_(is_atom, counts.float()))
         features = joined.new_empty(len(places), joined.shape[-1])
         features[is_atom], features[~is_atom] = joined, self.embedding(x[:, :CELL]).flatten(0, 1)
-        numbers = packing.starts[:, None] + torch.arange(CELL + present.shape[1])
+        numbers = packing.starts[:, None].repeat(1, CELL + present.shape[1])
+        numbers[:, :CELL] += torch.arange(CELL)
         numbers[:, CELL:][present] = is_atom.nonzero().squeeze(-1)[which]
         return (features + self.positions(places.clamp(max=CELL)))[None], Sight(packing=packing), numbers
 
