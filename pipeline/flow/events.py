@@ -7,8 +7,8 @@ depend on the network, or is bounded by a number that does not. So all candidate
 - A candidate draws x1 from the network and jumps to it with probability (chance of x1) / bound.
 
 This is the law of the plain sampler, which draws x1 for every token in every step and mostly throws it away. A mask
-path has one candidate jump for each token. Sequences do not depend on each other, so the e-th event of all sequences
-goes through the network in one batch, each sequence at its own time.
+path has one candidate jump for each token. Sequences do not depend on each other, so the events of different sequences
+go through the network in one batch, each sequence at its own time.
 
 Letters in shapes: B sequences, D tokens of each, S steps, M candidates.
 """

@@ -1,5 +1,7 @@
 """Multi-head attention. It can hide tokens, look back only, use rotary positions, and cache keys and values.
 
+If only some tokens are asked for, all others still have keys and values, but no queries.
+
 Rotary positions: queries and keys are rotated by angles that grow with the position, so that their dot products depend
 on how far apart two tokens are, not on where they are. Two neighbouring features are one complex number, and each
 number rotates at its own frequency.
@@ -14,8 +16,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.errors import KinoflowError
+from pipeline.networks.denoiser import chosen
+from pipeline.networks.packing import Packing
 
 BASE = 10_000  # the frequencies of rotary positions are 1, ..., almost 1 / BASE radians per token
+FEW = 4  # asked tokens of a sequence, on average: their copies of its keys need no more memory than a perceptron
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,10 @@ class Rotation:
         pairs = features.to(self.factors.real.dtype).unflatten(-1, (-1, 2))
         turned = torch.view_as_complex(pairs) * self.factors  # one pass over memory; cosines and sines take five
         return torch.view_as_real(turned).flatten(-2).to(features.dtype)
+
+    def at(self, positions: Tensor) -> "Rotation":
+        """Return the rotation of single tokens at some positions [n], for features [n, ..., 1, F]."""
+        return Rotation(self.factors[positions, None, None])
 
 
 def angles_of(positions: Tensor, features: int) -> Tensor:
@@ -111,9 +120,25 @@ class Sight:
     The `rotation` is for the positions of the current tokens; keys in a cache are already rotated.
     """
 
-    seen: Tensor | None = None  # bool [B, S]: whether a token is seen; None: all are
+    seen: Tensor | None = None  # bool [B, S]: whether a token is seen, or what is added to its logit; None: all are
     causal: bool = False
     rotation: Rotation | None = None  # tells how far apart tokens are; None: not known
+    packing: Packing | None = None  # sequences are in one row, and a token sees all of its own; None: they are not
+
+    def spread(self, values: Tensor) -> Tensor:
+        """Return values of sequences [B, 1, W] in a shape that fits the features of tokens."""
+        return values if self.packing is None else self.packing.spread(values)
+
+    def sequences_of(self, at: Tensor, tokens: int) -> Tensor:
+        """Return the sequences of the tokens `at` [n]; there are `tokens` in a row."""
+        return at // tokens if self.packing is None else self.packing.sequences[at]
+
+    def narrowed(self, at: Tensor | None, features: Tensor) -> Tensor | None:
+        """Return `at` if these tokens of features [B, S, W] are so few that the others need no queries, or None."""
+        if at is None or self.causal:
+            return None
+        longest = features.shape[1] if self.packing is None else int(self.packing.lengths.max())
+        return at if len(at) * longest <= FEW * features.shape[0] * features.shape[1] else None
 
 
 EVERYTHING = Sight()
@@ -128,14 +153,28 @@ class Attention(nn.Module):
         self.project = nn.Linear(width, 3 * width, bias)
         self.combine = nn.Linear(width, width, bias)
 
-    def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
-        """Return the output for each token, [B, S, W].
+    def forward(
+        self,
+        features: Tensor,
+        sight: Sight = EVERYTHING,
+        cache: KeyValueCache | None = None,
+        at: Tensor | None = None,
+    ) -> Tensor:
+        """Return the output for each token, [B, S, W], or for the tokens `at` [n] only, [n, W].
 
         With a cache, `features` are those of the next token alone. A cache makes sense only if the sight is causal.
         """
-        batch, tokens, width = features.shape
-        projected = self.project(features).view(batch, tokens, 3, self.heads, width // self.heads)
-        queries, keys, values = projected.permute(2, 0, 3, 1, 4)  # [B, H, S, F] each
+        if at is not None:
+            return self.combine(self._gather_at(features, sight, at))
+        projected = self.project(features)
+        if sight.packing is None:
+            return self.combine(self._gather(projected, sight, cache))
+        parts = [self._gather(part, Sight(seen)) for part, seen in sight.packing.pad(projected)]
+        return self.combine(sight.packing.unpad(parts))
+
+    def _gather(self, projected: Tensor, sight: Sight, cache: KeyValueCache | None = None) -> Tensor:
+        """Return the weighted means of values, [B, S, W], given queries, keys and values, [B, S, 3 W]."""
+        queries, keys, values = projected.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # [B, H, S, F] each
         if sight.rotation is not None:
             queries, keys = sight.rotation.apply(queries), sight.rotation.apply(keys)
         if cache is not None:
@@ -147,4 +186,24 @@ class Attention(nn.Module):
             attn_mask=None if sight.seen is None else sight.seen[:, None, None, :],  # [B, 1, 1, S]
             is_causal=sight.causal and cache is None,  # a single query at the end sees all that came before
         )
-        return self.combine(gathered.transpose(1, 2).reshape(batch, tokens, width))
+        return gathered.transpose(1, 2).flatten(2)
+
+    def _gather_at(self, features: Tensor, sight: Sight, at: Tensor) -> Tensor:
+        """Return the weighted means of values for the tokens `at` [n], [n, W]; only these have queries."""
+        width, tokens = features.shape[-1], features.shape[1]
+        weight, bias = self.project.weight, self.project.bias
+        first, others = (None, None) if bias is None else (bias[:width], bias[width:])
+        queries = functional.linear(chosen(features, at), weight[:width], first).unflatten(-1, (self.heads, 1, -1))
+        projected = functional.linear(features, weight[width:], others)
+        if sight.packing is None:
+            sequences = at // tokens
+            seen = None if sight.seen is None else sight.seen[sequences]
+            around = projected.index_select(0, sequences)  # [n, S, 2 W]
+        else:
+            places, seen = sight.packing.around(at)
+            around = projected[0].index_select(0, places.flatten()).unflatten(0, places.shape)
+        keys, values = around.unflatten(-1, (2, self.heads, -1)).permute(2, 0, 3, 1, 4)  # [n, H, S, F] each
+        if sight.rotation is not None:
+            queries, keys = sight.rotation.at(at % tokens).apply(queries), sight.rotation.apply(keys)
+        mask = None if seen is None else seen[:, None, None, :]
+        return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask).flatten(1)

@@ -16,4 +16,9 @@ class Denoiser(nn.Module):
 
 def chosen(features: Tensor, at: Tensor | None) -> Tensor:
     """Return the features [B, S, W] of some tokens, [n, W], or of all."""
-    return features if at is None else features.flatten(0, 1)[at]
+    return features if at is None else features.flatten(0, 1).index_select(0, at)
+
+
+def of_sequences(values: Tensor, sequences: Tensor) -> Tensor:
+    """Return the values [B, 1, W] of some sequences [n], [n, W]; values [1, 1, W] are those of all sequences."""
+    return values[:, 0] if len(values) == 1 else values[:, 0].index_select(0, sequences)

@@ -14,11 +14,14 @@ from torch.nn import functional
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
 from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
-from pipeline.networks.denoiser import chosen
+from pipeline.networks.denoiser import chosen, of_sequences
 from pipeline.networks.time_features import time_features
 
 TIME_FEATURES = 256
 PERCEPTRON_RATIO = 4  # hidden features of a block's perceptron, per feature of its input
+CACHED = 1 << 17  # numbers that stay in a processor's cache
+GELU_SLOPE = 2 * math.sqrt(2 / math.pi)
+GELU_CURVE = 0.044715 * GELU_SLOPE
 LONGEST_PERIOD = 10_000  # of the sinusoidal positions, in tokens
 
 
@@ -42,15 +45,14 @@ class Modulation(nn.Module):
 
     def __init__(self, condition_width: int, width: int, sets: int) -> None:
         super().__init__()
-        self.sets = sets
         self.linear = nn.Linear(condition_width, sets * width)
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
 
-    def forward(self, condition: Tensor) -> tuple[Tensor, ...]:
-        """Return the sets for conditions [B, C], each [B, 1, W]."""
+    def forward(self, condition: Tensor) -> Tensor:
+        """Return the sets for conditions [B, C], one after the other, [B, 1, sets W]."""
         modulation: Tensor = self.linear(functional.silu(condition))
-        return modulation[:, None].chunk(self.sets, dim=-1)
+        return modulation[:, None]
 
 
 class ConstantModulation(nn.Module):
@@ -60,9 +62,9 @@ class ConstantModulation(nn.Module):
         super().__init__()
         self.values = nn.Parameter(torch.zeros(sets, width))
 
-    def forward(self, condition: None = None) -> tuple[Tensor, ...]:
-        """Return the sets, each [1, 1, W]."""
-        return self.values[:, None, None].unbind()
+    def forward(self, condition: None = None) -> Tensor:
+        """Return the sets, one after the other, [1, 1, sets W]."""
+        return self.values.view(1, 1, -1)
 
 
 def new_modulation(condition_width: int | None, width: int, sets: int) -> Modulation | ConstantModulation:
@@ -75,6 +77,36 @@ def modulated_norm(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
     return torch.addcmul(shift, functional.layer_norm(features, features.shape[-1:]), 1 + scale)
 
 
+class TanhGelu(nn.Module):
+    """GELU in its tanh form; without gradients, by the same formula with a sigmoid, which a processor does faster."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        if not _on_bare_cpu(features):
+            return functional.gelu(features, approximate="tanh")
+        slope = features.new_tensor(GELU_SLOPE)  # 1 + tanh(u) = 2 sigmoid(2 u), and 2 u = x (slope + curve x^2)
+        gates = torch.addcmul(slope, features, features, value=GELU_CURVE).mul_(features).sigmoid_()
+        return gates.mul_(features)
+
+
+class Perceptron(nn.Sequential):
+    """Two linear layers; without gradients, on a CPU, for so few tokens at a time that these stay in its cache."""
+
+    def __init__(self, width: int) -> None:
+        hidden = PERCEPTRON_RATIO * width
+        super().__init__(nn.Linear(width, hidden), TanhGelu(), nn.Linear(hidden, width))
+        self.tokens = max(CACHED // hidden, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        if not _on_bare_cpu(features) or features[..., 0].numel() <= self.tokens:
+            return super().forward(features)
+        parts = [super(Perceptron, self).forward(part) for part in features.flatten(0, -2).split(self.tokens)]
+        return torch.cat(parts).view_as(features)
+
+
+def _on_bare_cpu(features: Tensor) -> bool:
+    return not features.requires_grad and features.dtype == torch.float32 and features.device.type == "cpu"
+
+
 class Block(nn.Module):
     """Attention and a perceptron, each added to its input through a gate that is closed before training."""
 
@@ -83,24 +115,27 @@ class Block(nn.Module):
         width = options.width
         self.modulation = new_modulation(condition_width, width, sets=6)
         self.attention = Attention(width, options.heads)
-        self.perceptron = nn.Sequential(
-            nn.Linear(width, PERCEPTRON_RATIO * width),
-            nn.GELU(approximate="tanh"),
-            nn.Linear(PERCEPTRON_RATIO * width, width),
-        )
+        self.perceptron = Perceptron(width)
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(
         self,
         features: Tensor,
-        modulation: tuple[Tensor, ...],
+        modulation: Tensor,
         sight: Sight = EVERYTHING,
         cache: KeyValueCache | None = None,
+        at: Tensor | None = None,
     ) -> Tensor:
-        """Return the features [B, S, W] after the block; `modulation` is what the block computed from the condition."""
-        shift, scale, gate, perceptron_shift, perceptron_scale, perceptron_gate = modulation
-        gathered = self.attention(modulated_norm(features, shift, scale), sight, cache)
-        features = torch.addcmul(features, gate, self.dropout(gathered))
+        """Return the features after the block, [B, S, W], or those of the tokens `at` only, [n, W].
+
+        The `modulation` is what the block computed from the condition.
+        """
+        before, after = modulation.split([2 * features.shape[-1], 4 * features.shape[-1]], dim=-1)
+        shift, scale = sight.spread(before).chunk(2, dim=-1)
+        gathered = self.attention(modulated_norm(features, shift, scale), sight, cache, at)
+        after = sight.spread(after) if at is None else of_sequences(after, sight.sequences_of(at, features.shape[1]))
+        gate, perceptron_shift, perceptron_scale, perceptron_gate = after.chunk(4, dim=-1)
+        features = torch.addcmul(chosen(features, at), gate, self.dropout(gathered))
         computed = self.perceptron(modulated_norm(features, perceptron_shift, perceptron_scale))
         return torch.addcmul(features, perceptron_gate, self.dropout(computed))
 
@@ -112,21 +147,27 @@ class Blocks(nn.Module):
         super().__init__()
         self.blocks = nn.ModuleList(Block(options, condition_width) for _ in range(options.depth))
 
-    def modulations(self, condition: Tensor | None = None) -> list[tuple[Tensor, ...]]:
+    def modulations(self, condition: Tensor | None = None) -> list[Tensor]:
         """Return what each block computes from the condition [B, C]; all tokens share it, so decoding needs it once."""
         return [block.get_submodule("modulation")(condition) for block in self.blocks]
 
     def forward(
         self,
         features: Tensor,
-        modulations: list[tuple[Tensor, ...]],
+        modulations: list[Tensor],
         sight: Sight = EVERYTHING,
         caches: list[KeyValueCache] | None = None,
+        at: Tensor | None = None,
     ) -> Tensor:
-        """Return the features [B, S, W] after all blocks."""
+        """Return the features after all blocks, [B, S, W], or those of the tokens `at`, [n, W].
+
+        The last block computes little more than what is asked for: there only keys and values need all tokens.
+        """
+        few, last = sight.narrowed(at, features), len(self.blocks) - 1
         for number, (block, modulation) in enumerate(zip(self.blocks, modulations, strict=True)):
-            features = block(features, modulation, sight, None if caches is None else caches[number])
-        return features
+            cache = None if caches is None else caches[number]
+            features = block(features, modulation, sight, cache, few if number == last else None)
+        return chosen(features, at) if few is None else features
 
 
 class Head(nn.Module):
@@ -147,14 +188,14 @@ class Head(nn.Module):
         else:
             self.linear.weight = embedding.weight
 
-    def forward(self, features: Tensor, modulation: tuple[Tensor, ...], at: Tensor | None = None) -> Tensor:
-        """Return the logits [B, S, K] for features [B, S, W], or [n, K] for the tokens `at` some places.
+    def forward(self, features: Tensor, modulation: Tensor, sequences: Tensor | None = None) -> Tensor:
+        """Return the logits [B, S, K] for features [B, S, W], or [n, K] for tokens [n, W] of some sequences [n].
 
         The `modulation` comes from the condition.
         """
-        if at is not None:
-            modulation = tuple(chosen(values.expand(*features.shape[:2], -1), at) for values in modulation)
-        return self.linear(modulated_norm(chosen(features, at), *modulation))
+        if sequences is not None:
+            modulation = of_sequences(modulation, sequences)
+        return self.linear(modulated_norm(features, *modulation.chunk(2, dim=-1)))
 
 
 @dataclass
@@ -163,8 +204,8 @@ class Decoding:
 
     batch: int
     length: int
-    modulations: list[tuple[Tensor, ...]]
-    head_modulation: tuple[Tensor, ...]
+    modulations: list[Tensor]
+    head_modulation: Tensor
     caches: list[KeyValueCache]
     position: int = 0
 

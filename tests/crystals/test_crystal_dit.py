@@ -145,9 +145,26 @@ def test_heads_that_do_not_divide_the_width_are_refused() -> None:
         Options(width=30, heads=4)
 
 
-def test_logits_at_some_places_are_those_of_all(network: Any, x: Tensor) -> None:
-    at = torch.tensor([x.numel() - 1, 0, 30, 7])
-    torch.testing.assert_close(network(x, TIMES, at=at), network(x, TIMES).flatten(0, 1)[at])
+@pytest.mark.parametrize("shown", [0, 0.3, 1])
+@pytest.mark.parametrize("count", [4, 60], ids=["few", "many"])
+def test_logits_at_some_places_are_those_of_all(network: Any, shown: float, count: int) -> None:
+    x, generator = random_crystals(ATOMS, 5), torch.Generator().manual_seed(0)
+    hidden = torch.rand(x.shape, generator=generator) >= shown  # at first, all atoms of a crystal are equal
+    x = torch.where(hidden & (x != PAD), MASK, x)
+    places = (x.flatten() != PAD).nonzero().squeeze(-1)
+    at = places[torch.randperm(len(places), generator=generator)[:count]]
+    with torch.no_grad():
+        expected = network(x, TIMES).flatten(0, 1)[at]
+        torch.testing.assert_close(network(x, TIMES, at=at), expected, rtol=0, atol=1e-5)
+
+
+def test_equal_atoms_and_pads_take_part_once_or_not_at_all(network: Any) -> None:
+    x = random_crystals(ATOMS, 5)
+    x = torch.where(x == PAD, PAD, MASK)
+    features, sight, _ = network._packed(x)
+    assert features.shape[1] == len(ATOMS) * (CELL + 1)
+    assert sight.packing.weights.exp().sum() == sum(ATOMS) + CELL * len(ATOMS)
+    assert network(x, TIMES, at=torch.tensor([x.numel() - 1])).isfinite().all()  # a pad
 
 
 def test_pads_at_the_end_can_be_left_out(network: Any, x: Tensor) -> None:

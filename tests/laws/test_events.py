@@ -8,14 +8,15 @@ import torch
 from scipy.stats import chisquare
 from torch import Tensor
 
-from pipeline.flow import events, sampler
 from pipeline.flow.clamp import Clamp
+from pipeline.flow import events, sampler, visits
 from pipeline.flow.events import Chances
 from pipeline.flow.paths import Path, build_path
 from pipeline.flow.posterior import constrain
 from pipeline.flow.sampler import sample
 from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
+from pipeline.flow.visits import Schedule
 from pipeline.flow.vocabulary import Vocabulary
 
 ONE_KIND = Vocabulary.single(3, specials=1)
@@ -173,7 +174,8 @@ def test_what_the_last_steps_show_is_what_is_returned() -> None:
         assert torch.equal(seen[-1], drawn.tokens)
 
 
-def test_pads_at_the_end_are_cut_off_for_models_that_take_ragged_batches() -> None:
+def test_pads_at_the_end_are_cut_off_for_models_that_take_ragged_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits, "LARGEST_PIECE", 100)
     vocabulary = Vocabulary([0, 0, 0, 1, -1])  # the second kind is a pad
     path = build_path("mask", vocabulary)
     kinds = (torch.arange(6) >= torch.tensor([[2], [4]])).long().repeat(40, 1)
@@ -187,3 +189,21 @@ def test_pads_at_the_end_are_cut_off_for_models_that_take_ragged_batches() -> No
     assert set(widths) == {2, 4}
     assert bool((drawn.tokens[kinds == 1] == 3).all())
     assert bool((drawn.tokens[kinds == 0] < 3).all())
+
+
+def test_visits_are_in_the_order_of_events_and_rounds_have_about_equal_sizes() -> None:
+    generator = torch.Generator().manual_seed(0)
+    events_of = torch.randint(1, 40, (200,), generator=generator)
+    rows = torch.arange(200).repeat_interleave(events_of)
+    steps = torch.cat([torch.randperm(100, generator=generator)[:count] for count in events_of.tolist()])
+    kinds = torch.zeros(200, 1, dtype=torch.int64)
+    schedule = Schedule.of(rows, torch.zeros_like(rows), steps, kinds, 1, torch.ones(200, dtype=torch.int64))
+    for row in range(200):
+        assert schedule.steps[schedule.rows == row].tolist() == sorted(steps[rows == row].tolist())
+    sizes = [piece.visits.stop - piece.visits.start for piece in schedule.pieces]
+    assert len(sizes) == int(events_of.max())
+    assert all(
+        len(set(schedule.rows[piece.visits].tolist())) == size
+        for piece, size in zip(schedule.pieces, sizes, strict=True)
+    )
+    assert max(sizes) < 1.2 * min(sizes)

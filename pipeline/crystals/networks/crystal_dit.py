@@ -13,6 +13,7 @@ from pipeline.crystals.tokens import CELL, PER_ATOM
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
 from pipeline.networks.denoiser import Denoiser
+from pipeline.networks.packing import Packing, in_row
 from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, TransformerOptions
 
 # Features of the condition, per feature of a token. The paper gives the width, the depth, the heads and the number of
@@ -45,20 +46,62 @@ class CrystalDit(Denoiser):
 
     def forward(self, x: Tensor, t: Tensor, at: Tensor | None = None) -> Tensor:
         """Return the logits of p(x1 | x_t), [B, D, K], or [n, K] for the tokens `at`; those of pads mean nothing."""
+        condition = self.time(t)
+        modulations, head_modulation = self.blocks.modulations(condition), self.head.modulation(condition)
+        if at is None:
+            features, sight = self._rectangle(x)
+            features = self.blocks(features, modulations, sight)
+            cell, atoms = features[:, :CELL], features[:, CELL:]
+            split = self.split_atom(atoms).view(len(x), x.shape[1] - CELL, -1)  # [B, 4 a, W]
+            return self.head(torch.cat([cell, split], dim=1), head_modulation)
+        crystal, column = at // x.shape[1], at % x.shape[1]
+        atom, part = (column - CELL) // PER_ATOM, (column - CELL) % PER_ATOM
+        place = torch.where(column < CELL, column, CELL + atom)
+        if x.device.type == "cpu":
+            features, sight, numbers = self._packed(x)
+        else:  # the number of tokens without pads would have to come from the device
+            features, sight = self._rectangle(x)
+            numbers = torch.arange(features[..., 0].numel(), device=x.device).view(len(x), -1)
+        asked = self.blocks(features, modulations, sight, at=numbers[crystal, place])  # [n, W]
+        split = self.split_atom(asked).unflatten(-1, (PER_ATOM, -1))[torch.arange(len(at), device=at.device), part]
+        return self.head(torch.where(column[:, None] < CELL, asked, split), head_modulation, crystal)
+
+    def _rectangle(self, x: Tensor) -> tuple[Tensor, Sight]:
+        """Return the features of the cells and of the atoms of crystals x [B, D], [B, 6 + a, W]; pads are hidden."""
         present = present_atoms(x, self.layout.pad_token)  # [B, a]
         seen = functional.pad(present, (CELL, 0), value=True)  # [B, 6 + a]
         embedded = self.embedding(x)  # [B, D, W]
-        cell, atoms = embedded[:, :CELL], embedded[:, CELL:]
-        joined = functional.silu(self.join_atom(atoms.reshape(*present.shape, -1)))  # [B, a, W]
-        features = torch.cat([cell, joined], dim=1)  # [B, 6 + a, W]
-        features = features + self.positions(self.places[: features.shape[1]])
+        joined = self._joined(embedded[:, CELL:].reshape(*present.shape, -1))
+        features = torch.cat([embedded[:, :CELL], joined], dim=1)
+        return features + self.positions(self.places[: features.shape[1]]), Sight(seen)
 
-        condition = self.time(t)
-        features = self.blocks(features, self.blocks.modulations(condition), Sight(seen))
+    def _packed(self, x: Tensor) -> tuple[Tensor, Sight, Tensor]:
+        """Return the features [1, T, W] of crystals one after the other, and where each token is, [B, 6 + a].
 
-        cell, atoms = features[:, :CELL], features[:, CELL:]
-        split = self.split_atom(atoms).view(len(x), x.shape[1] - CELL, -1)  # [B, 4 a, W]
-        return self.head(torch.cat([cell, split], dim=1), self.head.modulation(condition), at)
+        There are no pads, and equal atoms of a crystal are there once: they have no order, so all layers give them
+        equal features. Most atoms are equal as long as they are hidden.
+        """
+        size, present = self.embedding.num_embeddings, present_atoms(x, self.layout.pad_token)
+        codes = torch.arange(len(x))[:, None]  # of a crystal and the four tokens of an atom
+        for tokens in x[:, CELL:].unflatten(1, (-1, PER_ATOM)).unbind(-1):
+            codes = codes * size + tokens
+        distinct, which, counts = torch.unique(codes[present], return_inverse=True, return_counts=True)
+        tokens = torch.stack([distinct // size**power % size for power in reversed(range(PER_ATOM))], dim=-1)
+        joined = self._joined(self.embedding(tokens).flatten(1))
+        lengths = CELL + torch.bincount(distinct // size**PER_ATOM, minlength=len(x))
+        _, places, _ = in_row(lengths)
+        is_atom = places >= CELL
+        packing = Packing.of(lengths, torch.ones(len(places)).masked_scatter_(is_atom, counts.float()))
+        features = joined.new_empty(len(places), joined.shape[-1])
+        features[is_atom], features[~is_atom] = joined, self.embedding(x[:, :CELL]).flatten(0, 1)
+        numbers = packing.starts[:, None].repeat(1, CELL + present.shape[1])
+        numbers[:, :CELL] += torch.arange(CELL)
+        numbers[:, CELL:][present] = is_atom.nonzero().squeeze(-1)[which]
+        return (features + self.positions(places.clamp(max=CELL)))[None], Sight(packing=packing), numbers
+
+    def _joined(self, embedded: Tensor) -> Tensor:
+        """Return one feature vector for each atom from the four of its tokens, [..., 4 W]."""
+        return functional.silu(self.join_atom(embedded))
 
 
 def build(options: Options, vocabulary: Vocabulary, length: int) -> nn.Module:

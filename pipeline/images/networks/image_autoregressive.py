@@ -48,7 +48,7 @@ class ImageAutoregressive(Llama):
         batch, length = kinds.shape
         self.rotary.check(length)  # fail now if the sequence is too long, not after many tokens
         caches = [KeyValueCache(length) for _ in self.blocks]
-        return ImageDecoding(batch, length, [], (), caches, begin=self.classes(labels, batch))
+        return ImageDecoding(batch, length, [], torch.empty(0), caches, begin=self.classes(labels, batch))
 
     @torch.no_grad()
     def next_logits(self, tokens: Tensor | None, state: ImageDecoding) -> Tensor:

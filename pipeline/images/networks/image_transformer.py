@@ -6,7 +6,6 @@ from torch import Tensor
 
 from pipeline.images.networks.image_condition import Grid, builder, new_class_embedding, refuse_labels
 from pipeline.images.networks.llama import Llama, LlamaOptions
-from pipeline.networks.denoiser import chosen
 from pipeline.networks.transformer import TimeEmbedding
 
 
@@ -37,7 +36,10 @@ class ImageTransformer(Llama):
         else:
             refuse_labels(labels)
         features = torch.cat([*(token[:, None] for token in prefix), self.embedding(x)], dim=1)
-        return self.logits(chosen(self.attend(features)[:, len(prefix) :], at))
+        if at is None:
+            return self.logits(self.attend(features)[:, len(prefix) :])
+        length = x.shape[1]
+        return self.logits(self.attend(features, at=at + (at // length + 1) * len(prefix)))
 
 
 build = builder(ImageTransformer)

@@ -50,7 +50,7 @@ class ResidualBlock(nn.Module):
         """Return the features [B, W, H, V] after the block, under a condition [B, E]."""
         hidden = self.second_norm(self.first(functional.silu(self.first_norm(features))))
         if self.modulation is not None:
-            scale, shift = (values.transpose(1, 2)[..., None] for values in self.modulation(condition))  # [B, W, 1, 1]
+            scale, shift = self.modulation(condition).transpose(1, 2)[..., None].chunk(2, dim=1)  # [B, W, 1, 1] each
             hidden = hidden * (1 + scale) + shift
         return self.shortcut(features) + self.second(self.dropout(functional.silu(hidden)))
 

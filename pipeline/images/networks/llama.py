@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from pipeline.images.networks.image_condition import Grid
 from pipeline.networks.attention import EVERYTHING, Attention, GridRotary, KeyValueCache, Sight
-from pipeline.networks.denoiser import Denoiser
+from pipeline.networks.denoiser import Denoiser, chosen
 from pipeline.networks.transformer import TransformerOptions
 
 DEVIATION = 0.02  # of the initial weights; those of the last layer are zero
@@ -62,8 +62,15 @@ class LlamaBlock(nn.Module):
         self.perceptron = GatedPerceptron(options.width, options.hidden)
         self.dropout = nn.Dropout(options.dropout)
 
-    def forward(self, features: Tensor, sight: Sight = EVERYTHING, cache: KeyValueCache | None = None) -> Tensor:
-        features = features + self.dropout(self.attention(self.attention_norm(features), sight, cache))
+    def forward(
+        self,
+        features: Tensor,
+        sight: Sight = EVERYTHING,
+        cache: KeyValueCache | None = None,
+        at: Tensor | None = None,
+    ) -> Tensor:
+        gathered = self.attention(self.attention_norm(features), sight, cache, at)
+        features = chosen(features, at) + self.dropout(gathered)
         return features + self.dropout(self.perceptron(self.perceptron_norm(features)))
 
 
@@ -93,14 +100,24 @@ class Llama(Denoiser):
         nn.init.zeros_(self.head.weight)
 
     def attend(
-        self, features: Tensor, causal: bool = False, before: int = 0, caches: list[KeyValueCache] | None = None
+        self,
+        features: Tensor,
+        causal: bool = False,
+        before: int = 0,
+        caches: list[KeyValueCache] | None = None,
+        at: Tensor | None = None,
     ) -> Tensor:
-        """Return the features [B, S, W] after all blocks; they follow the `before` tokens in the caches."""
+        """Return the features after all blocks, [B, S, W], or [n, W] for the tokens `at`.
+
+        They follow the `before` tokens in the caches.
+        """
         sight = Sight(causal=causal, rotation=self.rotary(features.shape[1], before))
         features = self.dropout(features)
+        few, last = sight.narrowed(at, features), len(self.blocks) - 1
         for number, block in enumerate(self.blocks):
-            features = block(features, sight, None if caches is None else caches[number])
-        return features
+            cache = None if caches is None else caches[number]
+            features = block(features, sight, cache, few if number == last else None)
+        return chosen(features, at) if few is None else features
 
     def logits(self, features: Tensor) -> Tensor:
         """Return the logits [B, S, K] of features [B, S, W] after the blocks."""

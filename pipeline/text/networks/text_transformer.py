@@ -56,8 +56,8 @@ class TextTransformer(Denoiser):
     def logits(
         self,
         x: Tensor,
-        modulations: list[tuple[Tensor, ...]],
-        head_modulation: tuple[Tensor, ...],
+        modulations: list[Tensor],
+        head_modulation: Tensor,
         causal: bool = False,
         before: int = 0,
         caches: list[KeyValueCache] | None = None,
@@ -68,6 +68,6 @@ class TextTransformer(Denoiser):
         Given the numbers `at` [n] of some tokens, return those of these only, [n, K].
         """
         sight = Sight(causal=causal, rotation=self.rotary(x.shape[1], before))
-        features = self.blocks(self.embedding(x), modulations, sight, caches)
-        logits: Tensor = self.head(features, head_modulation, at)
+        features = self.blocks(self.embedding(x), modulations, sight, caches, at)
+        logits: Tensor = self.head(features, head_modulation, None if at is None else at // x.shape[1])
         return logits
