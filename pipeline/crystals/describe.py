@@ -1,5 +1,6 @@
 """The description of structures one by one: validity, density, fingerprints."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -42,9 +43,15 @@ def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: J
         if reason := reasons[place] or rows[place].get("reason"):
             reasons[place] = reason
             rows[place] |= {"fingerprint_reason": reason, "structural_valid": False}
+    return with_descriptions(frame, reasons, rows)
+
+
+def with_descriptions(frame: pd.DataFrame, reasons: Sequence[str], rows: Sequence[Row]) -> pd.DataFrame:
+    """Return the frame with other reasons, and with the columns of :data:`NOTHING` from rows."""
     described = pd.DataFrame(rows, columns=list(NOTHING), index=frame.index)
     types = {name: type(value) for name, value in NOTHING.items() if not isinstance(value, list)}
-    return pd.concat([frame.assign(reason=reasons), described.astype(types)], axis=1)
+    lists = {name: [list(values) for values in described[name]] for name in FINGERPRINTS}
+    return pd.concat([frame.assign(reason=reasons), described.assign(**lists).astype(types)], axis=1)
 
 
 def all_of(crystal: Crystal) -> Row:

@@ -107,15 +107,14 @@ def test_the_stage_takes_the_usable_rows_of_a_split(tmp_path: Path) -> None:
     rows = table(caesium_chloride(), rock_salt(), rejected_row("bad", "too many atoms"))
     write_table(tmp_path / "rows.parquet", rows.assign(split=["train", "test", "test"]))
     output = tmp_path / "described" / "test.parquet"
-    describe_stage(Job(crystal_config(), "crystals"), crystals=tmp_path / "rows.parquet", split="test", output=output)
+    config = crystal_config(cache=str(tmp_path / "cache"))
+    describe_stage(Job(config, "crystals"), crystals=tmp_path / "rows.parquet", split="test", output=output)
     written = read_table(output)
     assert list(written["id"]) == ["NaCl"]
     assert np.asarray(written["structure_fingerprint"][0]).shape == (61,)
     assert json.loads(sidecar_of(output).read_text())["settings"]["split"] == "test"
     with pytest.raises(KinoflowError, match="no usable structure in the split 'validation'"):
-        describe_stage(
-            Job(crystal_config(), "crystals"), crystals=tmp_path / "rows.parquet", split="validation", output=output
-        )
+        describe_stage(Job(config, "crystals"), crystals=tmp_path / "rows.parquet", split="validation", output=output)
 
 
 def test_a_description_that_was_stopped_goes_on_with_the_next_crystal_and_gives_the_same_bytes(
