@@ -50,8 +50,7 @@ def with_descriptions(frame: pd.DataFrame, reasons: Sequence[str], rows: Sequenc
     """Return the frame with other reasons, and with the columns of :data:`NOTHING` from rows."""
     described = pd.DataFrame(rows, columns=list(NOTHING), index=frame.index)
     types = {name: type(value) for name, value in NOTHING.items() if not isinstance(value, list)}
-    lists = {name: [list(values) for values in described[name]] for name in FINGERPRINTS}
-    return pd.concat([frame.assign(reason=reasons), described.assign(**lists).astype(types)], axis=1)
+    return pd.concat([frame.assign(reason=list(reasons)), described.astype(types)], axis=1)
 
 
 def all_of(crystal: Crystal) -> Row:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from pipeline.crystals.crystal import key_of
 from pipeline.crystals.describe import NOTHING, with_descriptions
-from pipeline.crystals.matching import key_of
+from pipeline.crystals.fingerprints import FINGERPRINTS
 from pipeline.crystals.table import Row, crystals_of, records_of
 from pipeline.store.code import code_hash
 from pipeline.store.parquet import read_table, write_table
@@ -27,8 +28,10 @@ class KeptDescriptions:
         versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
         version = _hash(*map(str.encode, (code_hash("pipeline.crystals.describe"), *versions)))
         self.folder = cache / "descriptions" / version
-        parts = [records_of(read_table(file, ["key", *NOTHING])) for file in sorted(self.folder.glob("*.parquet"))]
-        self._rows: dict[str, Row] = {row.pop("key"): row for part in parts for row in part}
+        self._rows = dict[str, Row]()
+        for file in sorted(self.folder.glob("*.parquet")):
+            for row in records_of(read_table(file, ["key", *NOTHING])):
+                self._rows[row["key"]] = row | {name: row[name].tolist() for name in FINGERPRINTS}
 
     def missing(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the rows whose crystals have no description yet."""
@@ -44,9 +47,8 @@ class KeptDescriptions:
         if len(good):
             write_table(self.folder / f"{hash_of(good)}.parquet", good[["key", *NOTHING]])
         found = {row["key"]: row for row in records_of(new)}
-        rows = [{**self._rows.get(key, {}), **found.get(key, {})} for key in keys_of(frame)]
-        reasons = [row.get("reason", "") for row in rows]
-        return with_descriptions(frame, reasons, rows)
+        rows = [found.get(key) or self._rows[key] for key in keys_of(frame)]
+        return with_descriptions(frame, [row.get("reason", "") for row in rows], rows)
 
 
 def hash_of(frame: pd.DataFrame) -> str:

@@ -13,12 +13,11 @@ from math import gcd
 from typing import NamedTuple
 
 from pipeline.crystals.alignment import same_crystal
-from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.crystal import Crystal, Key, key_of
 from pipeline.crystals.reduction import Cell, reduced_cell
 from pipeline.crystals.workers import run_tasks
 
 Formula = tuple[tuple[int, int], ...]
-Key = tuple[bytes, ...]
 
 
 class Match(NamedTuple):
@@ -130,11 +129,6 @@ def compare(matcher: Matcher, comparison: Comparison) -> Match:
         tuple(place for place, other in comparison.earlier if matcher.same(comparison.crystal, other)),
         not any(matcher.same(comparison.crystal, other) for other in comparison.train),
     )
-
-
-def key_of(crystal: Crystal) -> Key:
-    """Return a key that only exact copies of a crystal share."""
-    return tuple(part.tobytes() for part in (crystal.lengths, crystal.angles, crystal.numbers, crystal.fractions))
 
 
 def reduced_formula(crystal: Crystal) -> Formula:

@@ -10,8 +10,8 @@ from pymatgen.analysis.structure_matcher import StructureMatcher
 from small_crystals import caesium_chloride, crystal, rock_salt
 
 from pipeline.crystals import matching
-from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.matching import Match, Matcher, first_places, key_of, match_crystals
+from pipeline.crystals.crystal import Crystal, key_of
+from pipeline.crystals.matching import Match, Matcher, first_places, match_crystals
 from pipeline.crystals.reduction import reduced_cell
 from pipeline.crystals.workers import Outcome
 
