@@ -34,7 +34,7 @@ def test_the_command_is_that_of_the_package(installed: Path, tmp_path: Path) -> 
 
 def test_it_can_be_imported_from_anywhere_with_its_tables(installed: Path, tmp_path: Path) -> None:
     code = (
-        "import pipeline.crystals.describe as f, pipeline.crystals.energies as e, pipeline.store.paper as p\n"
+        "import pipeline.crystals.fingerprints as f, pipeline.crystals.energies as e, pipeline.store.paper as p\n"
         "from pipeline.flow import Vocabulary, build_path, sample\n"
         "assert f.SCALER.is_file() and e.ELEMENTS.is_file() and p.paper_tables()\n"
         "print(f.__file__)"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # importing pymatgen takes a second, and most commands do not
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Key = tuple[bytes, ...]
 
 FLAT = 1e-4  # degrees; angles this close to those of a flat cell count as flat, because of rounding
 
@@ -50,6 +51,11 @@ class Crystal:
     def composition(self) -> dict[int, int]:
         """The number of atoms of each Z."""
         return dict(sorted(Counter(self.numbers.tolist()).items()))
+
+
+def key_of(crystal: Crystal) -> Key:
+    """Return a key that only exact copies of a crystal share."""
+    return tuple(part.tobytes() for part in (crystal.lengths, crystal.angles, crystal.numbers, crystal.fractions))
 
 
 def fault_of_cell(lengths: Floats, angles: Floats) -> str:

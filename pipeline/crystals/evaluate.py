@@ -12,6 +12,7 @@ from pipeline.crystals.describe import describe_rows
 from pipeline.crystals.export import write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
+from pipeline.crystals.kept_descriptions import KeptDescriptions
 from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.relaxation import relax_table
@@ -20,7 +21,7 @@ from pipeline.fetch.fetching import fetch_by_name
 from pipeline.fetch.resource import FetchError
 from pipeline.store.atomic import write_json
 from pipeline.store.parquet import read_table, write_table
-from pipeline.store.provenance import file_hash, read_record, sidecar_of, write_provenance
+from pipeline.store.provenance import write_provenance
 from pipeline.store.seeds import derive_seed
 
 OF_CRYSTALS = ("crystal_validity", "crystal_coverage", "crystal_distributions", "crystal_stability")
@@ -48,7 +49,7 @@ def evaluate(
     settings = config.experiments[experiment].crystals or Crystals()
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
     references = _hull(config, settings, rows, hull, output / "hull.parquet")
-    train, test = _references(config, experiment, settings, rows)
+    train, test = _references(config, settings, rows)
     described = describe_rows(structures, settings.workers, settings.seconds)
     relaxation = settings.relaxation.model_copy(update={"count": len(described) if relaxed is None else relaxed})
     crystals, table = output / "described.parquet", output / "relaxed.parquet"
@@ -74,7 +75,7 @@ def evaluate(
 
 
 def _references(
-    config: Config, experiment: str, settings: Crystals, rows: Path | None
+    config: Config, settings: Crystals, rows: Path | None
 ) -> tuple[list[Crystal] | None, pd.DataFrame | None]:
     """Return the training structures and the description of the test structures."""
     if rows is None:
@@ -83,20 +84,11 @@ def _references(
     known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
     usable = known[known["reason"] == ""]
     train = [crystal for crystal in crystals_of(usable[usable["split"] == "train"]) if crystal is not None]
-    ready = Path(config.results) / config.scale / "described_test" / f"{experiment}.parquet"
-    if _made_from(ready, rows):
-        return train, read_table(ready)
     test = usable[usable["split"] == "test"].reset_index(drop=True)
-    print(f"describing the {len(test)} test structures of {rows}, for coverage and Wasserstein distances")
-    return train, describe_rows(test, settings.workers, settings.seconds)
-
-
-def _made_from(artefact: Path, source: Path) -> bool:
-    """Return whether a stage's result exists and was made from the file as it is now."""
-    if not artefact.is_file() or not sidecar_of(artefact).is_file():
-        return False
-    record = read_record(artefact)
-    return file_hash(source) in record["inputs"].values() and file_hash(artefact) == record["sha256"]
+    kept = KeptDescriptions(Path(config.data.cache))
+    if len(missing := kept.missing(test)):
+        print(f"describing {len(missing)} test structures of {rows}, for coverage and Wasserstein distances")
+    return train, kept.complete(test, describe_rows(missing, settings.workers, settings.seconds))
 
 
 def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | None, output: Path) -> Hull | None:

@@ -10,16 +10,14 @@ order.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from math import gcd
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.alignment import same_crystal
+from pipeline.crystals.crystal import Crystal, Key, key_of
+from pipeline.crystals.reduction import Cell, reduced_cell
 from pipeline.crystals.workers import run_tasks
 
-if TYPE_CHECKING:
-    from pymatgen.core import Structure
-
 Formula = tuple[tuple[int, int], ...]
-Key = tuple[bytes, ...]
 
 
 class Match(NamedTuple):
@@ -48,28 +46,24 @@ class Matcher:
     """Tells whether two crystals are the same, and keeps their reduced cells for later calls."""
 
     def __init__(self) -> None:
-        from pymatgen.analysis.structure_matcher import StructureMatcher
-
-        self._matcher = StructureMatcher()
-        self._reduced: dict[Key, Structure | None] = {}
+        self._reduced: dict[Key, Cell | None] = {}
 
     def same(self, first: Crystal, second: Crystal) -> bool:
         """Return whether two crystals are the same; one whose cell cannot be reduced is like no other.
 
-        pymatgen's answer may depend on which comes first, so they are sorted.
+        The answer may depend on which comes first, as pymatgen's does, so they are sorted.
         """
-        pair = [self.reduced(crystal) for crystal in sorted((first, second), key=key_of)]
-        if pair[0] is None or pair[1] is None or len(pair[0]) != len(pair[1]):
+        one, other = map(self.reduced, sorted((first, second), key=key_of))
+        if one is None or other is None:
             return False
-        return bool(self._matcher.fit(pair[0], pair[1], skip_structure_reduction=True))
+        return one is other or same_crystal(one, other)  # exact copies share their cell
 
-    def reduced(self, crystal: Crystal) -> "Structure | None":
-        """Return the primitive cell of the Niggli cell, as the matcher would compute it; None if there is none."""
+    def reduced(self, crystal: Crystal) -> Cell | None:
+        """Return the reduced cell of a crystal; None if there is none."""
         key = key_of(crystal)
         if key not in self._reduced:
             try:
-                niggli = crystal.structure().get_reduced_structure(reduction_algo="niggli")
-                self._reduced[key] = niggli.get_primitive_structure()
+                self._reduced[key] = reduced_cell(crystal)
             except ValueError:  # the lattice does not exist, or the reduction does not end
                 self._reduced[key] = None
         return self._reduced[key]
@@ -135,11 +129,6 @@ def compare(matcher: Matcher, comparison: Comparison) -> Match:
         tuple(place for place, other in comparison.earlier if matcher.same(comparison.crystal, other)),
         not any(matcher.same(comparison.crystal, other) for other in comparison.train),
     )
-
-
-def key_of(crystal: Crystal) -> Key:
-    """Return a key that only exact copies of a crystal share."""
-    return tuple(part.tobytes() for part in (crystal.lengths, crystal.angles, crystal.numbers, crystal.fractions))
 
 
 def reduced_formula(crystal: Crystal) -> Formula:

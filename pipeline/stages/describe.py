@@ -26,13 +26,14 @@ def describe(
     """Describe crystals: validity, density, fingerprints.
 
     Reads a table of crystals. Writes one row per crystal. Crystals that fail or take too long are recorded with the
-    reason. Resumes from its journal.
+    reason. Resumes from its journal. Descriptions of a data set are kept in the data cache for other runs.
 
     Args:
         crystals: table from `decode`, or of a data set's structures from `prepare`
         split: part of a data set to describe
     """
     from pipeline.crystals.describe import describe_rows
+    from pipeline.crystals.kept_descriptions import KeptDescriptions, hash_of
     from pipeline.crystals.table import CRYSTAL_COLUMNS
     from pipeline.store.journal import Journal
     from pipeline.store.parquet import read_table, write_table
@@ -43,8 +44,14 @@ def describe(
         if frame.empty:
             raise KinoflowError(f"{crystals}: no usable structure in the split {split!r}; prepare more data")
     chosen = job.crystals
-    finished = Journal(journal, describe.fingerprint(replace(job, name=split or ""), [crystals])) if journal else None
-    write_table(output, describe_rows(frame, chosen.workers, chosen.seconds, finished))
+    kept = KeptDescriptions(job.cache) if split else None
+    missing = kept.missing(frame) if kept else frame
+    work = describe.fingerprint(replace(job, name=split or ""), [crystals])
+    finished = (
+        Journal(journal, f"{work} {hash_of(missing)}") if journal else None
+    )  # others may fill the cache meanwhile
+    described = describe_rows(missing, chosen.workers, chosen.seconds, finished)
+    write_table(output, kept.complete(frame, described) if kept else described)
     job.record([output], job.description_settings() | {"split": split}, [crystals])
     if finished:
         finished.remove()

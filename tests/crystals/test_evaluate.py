@@ -17,7 +17,6 @@ from pipeline.crystals.evaluate import evaluate
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.hull import Hull, Point, elements_of
 from pipeline.store.parquet import read_table, write_table
-from pipeline.store.provenance import write_provenance
 
 GOOD = ("a_salt", "b_again", "c_metal")
 
@@ -87,20 +86,14 @@ def test_what_has_no_reference_is_left_out_and_said(
     assert f"{'uniqueness':32}         40  % [" in printed
 
 
-def test_a_description_of_the_test_set_is_used_if_it_was_made_from_the_same_rows(
-    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = references(tmp_path)["rows"]
-    ready = tmp_path / "tiny" / "described_test" / "checkerboard.parquet"
-    write_table(ready, table(caesium_chloride("ready")))
-    write_provenance([ready], {}, 0, [rows])
-    settings = config.experiments["checkerboard"].crystals
+def test_the_test_set_is_described_once(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, settings = references(tmp_path)["rows"], config.experiments["checkerboard"].crystals
     assert settings is not None
-    monkeypatch.setattr(module, "describe_rows", lambda frame, *limits: frame)
-    _, described = module._references(config, "checkerboard", settings, rows)
-    assert described is not None
-    assert list(described["id"]) == ["ready"]
-    write_table(rows, read_table(rows).iloc[::-1])
-    _, described = module._references(config, "checkerboard", settings, rows)
-    assert described is not None
-    assert list(described["id"]) == ["test"]
+    _, first = module._references(config, settings, rows)
+    asked, describe = list[int](), module.describe_rows
+    monkeypatch.setattr(module, "describe_rows", lambda frame, *few: asked.append(len(frame)) or describe(frame, *few))
+    _, again = module._references(config, settings, rows)
+    assert asked == [0]
+    assert first is not None
+    assert again is not None
+    pd.testing.assert_frame_equal(first, again)
