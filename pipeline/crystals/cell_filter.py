@@ -13,9 +13,9 @@ from pipeline.crystals.crystal import Floats
 class CellFilter(FrechetCellFilter):
     """ase's FrechetCellFilter, with the same variables and forces for a fraction of the time.
 
-    An optimiser asks for both several times a step. Each time ase computes logarithms of the cell's deformation and nine
-    derivatives of its exponential. Here both are kept until the atoms move, the logarithm is what the optimiser has set,
-    and one derivative is enough: the gradient by A of f(exp A) is D exp(A^T)[G], with the gradient G of f.
+    An optimiser asks for both several times a step. Each time ase computes logarithms of the cell's deformation and
+    nine derivatives of its exponential. Here both are kept until the atoms move. The logarithm is what the optimiser
+    has set. One derivative is enough: the gradient of f(exp A) by A is D exp(A^T)[G], with the gradient G of f.
     """
 
     def __init__(self, atoms: Atoms) -> None:
@@ -39,6 +39,8 @@ class CellFilter(FrechetCellFilter):
             virial = -self.atoms.get_volume() * self.atoms.get_stress(voigt=False)
             logarithm = self._variables[-3:] / self.exp_cell_factor - np.log(self.cell_factor) * np.eye(3)
             by_deformation = virial @ np.linalg.inv(deformation).T
-            on_cell = expm_frechet(logarithm.T, by_deformation, compute_expm=False) / self.exp_cell_factor
+            if np.isfinite(by_deformation).all():  # scipy refuses others
+                by_deformation = expm_frechet(logarithm.T, by_deformation, compute_expm=False)
+            on_cell = by_deformation / self.exp_cell_factor
             self._forces = np.vstack([self.atoms.get_forces(**settings) @ deformation, on_cell])
         return self._forces.copy()

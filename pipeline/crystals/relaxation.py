@@ -73,7 +73,9 @@ def relax_table(
     }
     kept = Journal(journal, settings_hash(depends_on))  # one of anything else is of no use
     usable = [row for row in rows if row["reason"] == ""]
-    usable.sort(key=lambda row: -len(row["numbers"]))  # the largest first, so that all workers end at about the same time
+    usable.sort(
+        key=lambda row: -len(row["numbers"])
+    )  # the largest first, so that all workers end at about the same time
     tasks = run_tasks(
         partial(relax, steps=settings.steps, force=settings.force, patience=settings.patience),
         [crystal_of(row) for row in usable],
@@ -100,9 +102,7 @@ def summary(rows: Sequence[Row]) -> str:
     return f"relaxed {len(rows)} crystals: {', '.join(counts)}"
 
 
-def relax(
-    calculator: Calculator, crystal: Crystal, *, steps: int, force: float, patience: int | None = None
-) -> Row:
+def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float, patience: int | None = None) -> Row:
     """Relax a crystal, and return a row with RELAXED_COLUMNS: the relaxed crystal, or the reason why there is none.
 
     It has converged when the largest force, on an atom or on the cell as ase's FrechetCellFilter measures it, is below
@@ -129,7 +129,7 @@ def relax(
             elif patience and done - best >= patience:
                 break
     except NoNeighbours:
-        return lost(crystal.id, "exploded: atoms without neighbours", done + 1)
+        return lost(crystal.id, "exploded: atoms without neighbours", done)
     energy = float(atoms.get_potential_energy()) / len(atoms)
     if why := _absurdity(atoms, energy):
         return lost(crystal.id, why, done)
