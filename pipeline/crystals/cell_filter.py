@@ -27,7 +27,7 @@ class CellFilter(FrechetCellFilter):
         """Return the positions in the first cell, and the scaled logarithm of the cell's deformation, [a + 3, 3]."""
         return self._variables.copy()
 
-    def set_positions(self, new: Floats, **settings: Any) -> None:
+    def set_positions(self, new: Floats, **settings: Any) -> None:  # type: ignore[override]  # ase has two names for new
         """Move the atoms and the cell."""
         super().set_positions(new, **settings)
         self._variables, self._forces = new.copy(), None

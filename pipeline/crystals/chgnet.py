@@ -12,7 +12,7 @@ import torch
 from ase import Atoms
 from ase.calculators.calculator import Calculator, all_changes
 from ase.stress import full_3x3_to_voigt_6_stress
-from chgnet.graph import CrystalGraph
+from chgnet.graph.crystalgraph import CrystalGraph
 from pymatgen.optimization.neighbors import find_points_in_spheres
 
 from pipeline.crystals.chgnet_layers import rearrange

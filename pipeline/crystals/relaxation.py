@@ -155,13 +155,16 @@ def descent(cell: CellFilter, *, steps: int, force: float) -> Iterator[int]:
     """
     from ase.optimize import BFGS, FIRE
 
+    near_then_there: tuple[tuple[Callable[..., Any], float], ...] = (
+        (FIRE, max(force, NEAR)),
+        (partial(BFGS, alpha=STIFFNESS), force),
+    )
     done = 0
-    methods = (partial(FIRE, logfile=None), max(force, NEAR)), (partial(BFGS, alpha=STIFFNESS, logfile=None), force)
-    for method, goal in methods:
-        optimiser = method(cell)
+    for method, goal in near_then_there:
+        optimiser = method(cell, logfile=None)
         for _ in optimiser.irun(fmax=goal, steps=steps - done):
-            yield done + optimiser.nsteps
-        done += optimiser.nsteps
+            yield done + int(optimiser.nsteps)
+        done += int(optimiser.nsteps)
 
 
 def lost(id: str, reason: str, steps: int = 0) -> Row:
