@@ -69,7 +69,7 @@ def graph_of(atoms: Atoms, cutoff: float, bond_cutoff: float) -> CrystalGraph:
     once = (center < other) | ((center == other) & (sign > 0))  # each bond in one direction, no atom with itself
     center, other, image, distance = center[once], other[once], image[once], distance[once]
     ends = np.column_stack([np.concatenate([center, other]), np.concatenate([other, center])])
-    if alone := len(atoms) - len(np.unique(center if not len(ends) else ends[:, 0])):
+    if alone := len(atoms) - len(np.unique(ends)):
         raise NoNeighbours(f"{alone} of {len(atoms)} atoms have no other within {cutoff:g} A")
     bond = np.tile(np.arange(len(center)), 2)
     short = np.flatnonzero(np.tile(distance, 2) < bond_cutoff)

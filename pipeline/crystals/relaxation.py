@@ -73,9 +73,7 @@ def relax_table(
     }
     kept = Journal(journal, settings_hash(depends_on))  # one of anything else is of no use
     usable = [row for row in rows if row["reason"] == ""]
-    usable.sort(
-        key=lambda row: -len(row["numbers"])
-    )  # the largest first, so that all workers end at about the same time
+    usable.sort(key=lambda row: -len(row["numbers"]))  # the largest first, so that all workers end together
     tasks = run_tasks(
         partial(relax, steps=settings.steps, force=settings.force, patience=settings.patience),
         [crystal_of(row) for row in usable],
