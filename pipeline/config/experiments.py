@@ -39,8 +39,11 @@ class Relaxation(Strict):
     count: int = Field(100, ge=0, description="crystals of each run that are relaxed, from the first on")
     steps: int = Field(500, ge=1, description="most steps for one crystal")
     force: float = Field(0.1, gt=0, description="largest force, in eV/A, on an atom of a relaxed crystal")
+    patience: int | None = Field(
+        None, ge=1, description="steps without a new least force after which a crystal is given up; null: never"
+    )
     seconds: float = Field(600, gt=0, description="most seconds for one crystal")
-    workers: int = Field(1, ge=1, description="processes of a job, with one thread each")
+    workers: int = Field(1, ge=1, description="processes of a job, with one thread each; they share its GPU")
     shards: int = Field(1, ge=1, description="jobs the crystals are spread over; does not change the result")
     resources: Resources = Field(Resources(memory_mb=4000), description="what a relaxation job asks of the machine")
 

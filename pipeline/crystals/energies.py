@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.crystals.crystal import Crystal
 
@@ -31,15 +31,19 @@ METASTABLE = 0.1  # eV/atom; a crystal up to this far above the hull may well ex
 ELEMENTS = Path(__file__).parent / "reference" / "elemental_energies.json"
 
 
-def load_chgnet() -> Calculator:
-    """Return CHGNet on the CPU, where it gives the same numbers every time."""
+class NoNeighbours(ValueError):
+    """Atoms that no other atom is near: an energy model knows nothing about such a structure."""
+
+
+def load_chgnet(device: str = "cpu") -> Calculator:
+    """Return CHGNet on a device of torch; on the CPU it gives the same numbers every time."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        from chgnet.model.dynamics import CHGNetCalculator
         from chgnet.model.model import CHGNet
 
-        model = CHGNet.load(use_device="cpu", verbose=False)
-        calculator: Any = CHGNetCalculator(model, use_device="cpu", on_isolated_atoms="error")
+        from pipeline.crystals.chgnet import LeanChgnet
+
+        calculator = LeanChgnet(CHGNet.load(use_device=device, verbose=False))
     for remark in ("No Pauling electronegativity", "Converting a tensor with requires_grad"):
         warnings.filterwarnings("ignore", message=remark)  # or every worker would print it
     return calculator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.config import Relaxation
 from pipeline.crystals.crystal import Crystal, Floats
-from pipeline.crystals.energies import atoms_of, formation_energy, load_chgnet
+from pipeline.crystals.energies import NoNeighbours, atoms_of, formation_energy, load_chgnet
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
 from pipeline.crystals.workers import run_tasks
 from pipeline.store.code import code_hash
@@ -27,10 +27,14 @@ if TYPE_CHECKING:  # importing ase takes a second, and most commands do not need
     from ase import Atoms
     from ase.calculators.calculator import Calculator
 
+    from pipeline.crystals.cell_filter import CellFilter
+
 MEASURES = ("energy_per_atom", "max_force", "rmsd")
 RELAXED_COLUMNS = {"id": "str", "reason": "str", "converged": "bool", "steps": "int64"}
 RELAXED_COLUMNS |= dict.fromkeys(MEASURES, "float64") | CRYSTAL_COLUMNS
 STEP_LIMIT = "step limit"
+NEAR = 1.0  # eV/A; below this largest force, a crystal is near its minimum
+STIFFNESS = 30.0  # eV/A^2; ase's default is 70, and takes shorter steps
 VOLUME_FACTOR = 4.0  # more growth or shrinkage than this is no relaxation
 CLOSEST_PACKING = 2.0  # A^3 per atom; in less (metallic hydrogen) the graph of neighbours outgrows any memory
 LOOSEST_PACKING = 1e6  # A^3 per atom; in more, no atom has a neighbour, and the search for one outgrows any memory
@@ -49,32 +53,35 @@ def relax_table(
     shards: int = 1,
     journal: Path,
     output: Path,
-    load: Callable[[], Any] = load_chgnet,
+    gpus: int = 0,
+    load: Callable[[str], Any] = load_chgnet,
 ) -> None:
     """Relax one shard of the first crystals of a table; the journal's folder has those that are already done.
 
-    Each worker gets its calculator from `load`, a module-level function. The seed is for provenance only.
+    Each worker gets its calculator from `load(device)`, a module-level function. The seed is for provenance only.
     """
+    device = "cuda" if gpus else "cpu"
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
     rows = [rows[position] for position in part_of(len(rows), shard, shards)]
-    what = settings.model_dump(mode="json", include={"count", "steps", "force", "seconds"})
+    what = settings.model_dump(mode="json", include={"count", "steps", "force", "patience", "seconds"})
     depends_on = {
         "settings": what,
-        "calculator": f"{load.__module__}.{load.__qualname__}",
+        "calculator": f"{load.__module__}.{load.__qualname__} on {device}",
         "code": code_hash("pipeline.crystals.relaxation"),
         "packages": {name: version(name) for name in PACKAGES},
         "rows": [{name: np.asarray(value).tolist() for name, value in row.items()} for row in rows],
     }
     kept = Journal(journal, settings_hash(depends_on))  # one of anything else is of no use
     usable = [row for row in rows if row["reason"] == ""]
+    usable.sort(key=lambda row: -len(row["numbers"]))  # the largest first, so that all workers end together
     tasks = run_tasks(
-        partial(relax, steps=settings.steps, force=settings.force),
+        partial(relax, steps=settings.steps, force=settings.force, patience=settings.patience),
         [crystal_of(row) for row in usable],
         finished=kept,
         workers=settings.workers,
         seconds=settings.seconds,
         label="relaxing",
-        initialise=load,
+        initialise=partial(load, device),
     )
     ids = [row["id"] for row in usable]
     done = {ids[number]: outcome.value or lost(ids[number], outcome.reason) for number, outcome in tasks}
@@ -93,15 +100,14 @@ def summary(rows: Sequence[Row]) -> str:
     return f"relaxed {len(rows)} crystals: {', '.join(counts)}"
 
 
-def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float) -> Row:
+def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float, patience: int | None = None) -> Row:
     """Relax a crystal, and return a row with RELAXED_COLUMNS: the relaxed crystal, or the reason why there is none.
 
-    The method is FIRE, with the cell in ase's FrechetCellFilter. It has converged when the largest force, on an atom or
-    on the cell as the filter measures it, is below `force` (eV/A). This largest force is the row's `max_force`. Every
-    run gives the same result if the calculator does.
+    It has converged when the largest force, on an atom or on the cell as ase's FrechetCellFilter measures it, is below
+    `force` (eV/A). This largest force is the row's `max_force`. With `patience`, a crystal is given up after that many
+    steps in a row without a new least `max_force`. Every run gives the same result if the calculator does.
     """
-    from ase.filters import FrechetCellFilter
-    from ase.optimize import FIRE
+    from pipeline.crystals.cell_filter import CellFilter
 
     try:
         atoms = atoms_of(crystal, calculator)
@@ -109,33 +115,54 @@ def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float)
         return lost(crystal.id, f"exploded: {error}")
     if why := _wrong_density(atoms):
         return lost(crystal.id, why)
-    volume = atoms.get_volume()
-    cell = FrechetCellFilter(atoms)
-    optimiser: Any = FIRE(cell, logfile=None)
-    done, converged = 0, False
+    volume, cell = atoms.get_volume(), CellFilter(atoms)
+    done, best, least, largest = 0, 0, math.inf, math.inf
     try:
-        for small in optimiser.irun(fmax=force, steps=steps):
-            done, converged = int(optimiser.nsteps), bool(small)
+        for done in descent(cell, steps=steps, force=force):
             if why := _explosion(atoms, volume):
                 return lost(crystal.id, why, done)
-    except ValueError as error:
-        if "isolated atom" not in str(error):
-            raise
-        return lost(crystal.id, "exploded: atoms without neighbours", int(optimiser.nsteps))
+            largest = float(np.linalg.norm(cell.get_forces(), axis=1).max())
+            if largest < least:
+                best, least = done, largest
+            elif patience and done - best >= patience:
+                break
+    except NoNeighbours:
+        return lost(crystal.id, "exploded: atoms without neighbours", done)
     energy = float(atoms.get_potential_energy()) / len(atoms)
     if why := _absurdity(atoms, energy):
         return lost(crystal.id, why, done)
     lengths, angles, fractions = atoms.cell.lengths(), atoms.cell.angles(), atoms.get_scaled_positions(wrap=True)
     end = Crystal(crystal.id, lengths, angles, crystal.numbers, fractions)
+    reason = STEP_LIMIT if done >= steps else f"given up: no smaller force in {patience} steps"
     return row_of(
         end,
-        reason="" if converged else STEP_LIMIT,
-        converged=converged,
+        reason="" if largest < force else reason,
+        converged=largest < force,
         steps=done,
         energy_per_atom=energy,
-        max_force=float(np.linalg.norm(cell.get_forces(), axis=1).max()),
+        max_force=largest,
         rmsd=displacement(crystal, end),
     )
+
+
+def descent(cell: CellFilter, *, steps: int, force: float) -> Iterator[int]:
+    """Yield the number of steps taken, from 0 on, until the largest force is below `force` or `steps` are taken.
+
+    FIRE brings a crystal near a minimum, and BFGS from there to it in fewer steps. From afar, BFGS ends in other minima
+    than FIRE does, most of them higher.
+    """
+    from ase.optimize import BFGS, FIRE
+
+    near_then_there: tuple[tuple[Callable[..., Any], float], ...] = (
+        (FIRE, max(force, NEAR)),
+        (partial(BFGS, alpha=STIFFNESS), force),
+    )
+    done = 0
+    for method, goal in near_then_there:
+        optimiser = method(cell, logfile=None)
+        for _ in optimiser.irun(fmax=goal, steps=steps - done):
+            yield done + int(optimiser.nsteps)
+        done += int(optimiser.nsteps)
 
 
 def lost(id: str, reason: str, steps: int = 0) -> Row:

@@ -3,7 +3,7 @@ from typing import Any
 
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Input, NewTable, Shard, Shards
+from pipeline.stages.parameters import Gpus, Input, NewTable, Shard, Shards
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -18,8 +18,18 @@ def settings(job: Job) -> dict[str, Any]:
     each=Job.rows,
     when=Job.of_crystals,
     count=lambda job: job.crystals.relaxation.shards,
+    one_gpu=True,
 )
-def relax(job: Job, *, crystals: Input, journal: Path, output: NewTable, shard: Shard = 0, shards: Shards = 1) -> None:
+def relax(
+    job: Job,
+    *,
+    crystals: Input,
+    journal: Path,
+    output: NewTable,
+    shard: Shard = 0,
+    shards: Shards = 1,
+    gpus: Gpus = 0,
+) -> None:
     """Relax a shard of crystals with CHGNet.
 
     Reads a table of crystals. Writes energies and relaxed crystals. Resumes where an earlier call stopped.
@@ -30,6 +40,10 @@ def relax(job: Job, *, crystals: Input, journal: Path, output: NewTable, shard: 
     """
     from pipeline.crystals.relaxation import relax_table
 
+    if gpus:
+        from pipeline.networks.devices import check_gpus  # imports torch, which only the workers need otherwise
+
+        check_gpus(gpus, "crystals.relaxation.resources.gpus")
     relax_table(
         job.crystals.relaxation,
         job.config.seed,
@@ -38,4 +52,5 @@ def relax(job: Job, *, crystals: Input, journal: Path, output: NewTable, shard: 
         shards=shards,
         journal=journal,
         output=output,
+        gpus=gpus,
     )

@@ -34,7 +34,7 @@ class Loggable(LennardJones):
         super().calculate(atoms, properties, system_changes)
 
 
-def load_model() -> Loggable:
+def load_model(device: str) -> Loggable:
     return Loggable(sigma=2.5, epsilon=0.05, rc=6.0, smooth=True)
 
 

@@ -12,7 +12,7 @@ from small_crystals import crystal, overlapping, rock_salt
 
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import formation_energy, load_chgnet, static_energy
-from pipeline.crystals.relaxation import RELAXED_COLUMNS, STEP_LIMIT, displacement, relax
+from pipeline.crystals.relaxation import RELAXED_COLUMNS, STEP_LIMIT, displacement, relax, summary
 from pipeline.crystals.table import crystal_of
 
 
@@ -27,18 +27,20 @@ def argon() -> Calculator:
 
 
 class Constant(Calculator):
-    """Gives the same energy, forces and stress everywhere."""
+    """Gives the same energy and stress everywhere, and the first atom a force that grows as it gives way."""
 
     implemented_properties = ["energy", "forces", "stress"]  # noqa: RUF012
 
-    def __init__(self, energy: float, stress: float = 0.0) -> None:
+    def __init__(self, energy: float, stress: float = 0.0, force: float = 0.0) -> None:
         super().__init__()
-        self.energy, self.stress = energy, stress
+        self.energy, self.stress, self.force = energy, stress, force
 
     def calculate(self, atoms: Any = None, properties: Any = None, system_changes: Any = ()) -> None:
         super().calculate(atoms, properties, system_changes)
         stress = np.array([self.stress] * 3 + [0.0] * 3)
-        self.results = {"energy": self.energy * len(atoms), "forces": np.zeros((len(atoms), 3)), "stress": stress}
+        forces = np.zeros((len(atoms), 3))
+        forces[0, 0] = self.force * (1 + abs(atoms.positions[0, 0]))
+        self.results = {"energy": self.energy * len(atoms), "forces": forces, "stress": stress}
 
 
 def test_a_compressed_crystal_relaxes_to_the_minimum(argon: Calculator) -> None:
@@ -65,10 +67,28 @@ def test_a_crystal_at_its_minimum_takes_no_step(argon: Calculator) -> None:
     assert (row["converged"], row["steps"]) == (True, 0)
 
 
+def test_a_crystal_whose_force_gets_no_smaller_is_given_up_if_asked_for() -> None:
+    stuck = Constant(-2.0, force=0.2)
+    row = relax(stuck, rock_salt(), steps=40, force=0.1, patience=7)
+    assert (row["reason"], row["converged"], row["steps"]) == ("given up: no smaller force in 7 steps", False, 7)
+    assert row["max_force"] > 0.2
+    assert crystal_of(row) is not None
+    assert summary([row]) == "relaxed 1 crystals: 0 converged, 1 given up"
+    assert relax(stuck, rock_salt(), steps=40, force=0.1)["reason"] == STEP_LIMIT
+
+
+def test_a_crystal_whose_force_gets_smaller_is_not_given_up(argon: Calculator) -> None:
+    start = rock_salt(length=3.6, numbers=(18, 18))
+    patient, plain = (relax(argon, start, steps=300, force=1e-4, patience=patience) for patience in (60, None))
+    assert patient == plain
+    assert plain["converged"]
+
+
 @pytest.mark.parametrize(
     ("calculator", "start", "reason"),
     [
         (Constant(math.nan), rock_salt(), "exploded: energy or forces are not finite"),
+        (Constant(-2.0, stress=math.nan), rock_salt(), "exploded: energy or forces are not finite"),
         (Constant(-2.0), rock_salt(length=1.0), r"exploded: 0.35 A\^3 an atom"),
         (Constant(-2.0, stress=-1.0), rock_salt(), "exploded: .* times the volume"),
         (Constant(-2.0, stress=1.0), rock_salt(length=6), "exploded: .* times the volume"),
@@ -105,6 +125,14 @@ def test_chgnet_knows_rock_salt(chgnet: Calculator) -> None:
 def test_chgnet_relaxes_the_same_way_every_time(chgnet: Calculator) -> None:
     start = rock_salt(length=4.1)
     assert relax(chgnet, start, steps=3, force=1e-3) == relax(chgnet, start, steps=3, force=1e-3)
+
+
+def test_the_energy_is_chgnets_at_the_relaxed_structure(chgnet: Calculator) -> None:
+    row = relax(chgnet, rock_salt(length=4.2), steps=100, force=0.1)
+    assert row["converged"]
+    end = crystal_of(row)
+    assert end is not None
+    assert row["energy_per_atom"] == pytest.approx(static_energy(chgnet, end), abs=1e-5)
 
 
 def test_atoms_out_of_reach_of_each_other_have_a_reason(chgnet: Calculator) -> None:

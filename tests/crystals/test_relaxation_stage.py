@@ -12,15 +12,18 @@ from shutil import copytree
 
 import energy_model
 import pytest
+import torch
 from crystal_config import crystal_config
 from energy_model import LOG, STALL, XENON, relax
-from small_crystals import rock_salt, table
+from small_crystals import crystal, rock_salt, table
 
 from pipeline.config import Config
 from pipeline.crystals import relaxation
 from pipeline.crystals.table import rejected_row
 from pipeline.errors import KinoflowError
 from pipeline.stages.gather_relaxed import gather_relaxed as gather_relaxed_stage
+from pipeline.stages.job import Job
+from pipeline.stages.relax import relax as relax_stage
 from pipeline.store.code import files_of
 from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import sidecar_of
@@ -75,6 +78,23 @@ def test_every_crystal_has_a_row_in_order_and_what_is_none_costs_nothing(
     assert not (folder / "journal" / "0").exists()
     assert capsys.readouterr().out.startswith("relaxed 6 crystals: ")
     assert json.loads(sidecar_of(folder / "relaxed.parquet").read_text())["settings"]["relaxation"]["count"] == 6
+
+
+def test_the_largest_crystals_come_first_and_the_rows_keep_their_order(folder: Path) -> None:
+    sizes = {
+        "one": {(0, 0, 0): 11},
+        "three": {(0, 0, 0): 19, (0.5, 0.5, 0): 19, (0, 0.5, 0.5): 19},
+        "two": {(0, 0, 0): 12, (0.5, 0.5, 0.5): 12},
+    }
+    write_table(folder / "crystals.parquet", table(*(crystal(name, 4.5, atoms) for name, atoms in sizes.items())))
+    assert read_table(relax(configured(), folder))["id"].tolist() == list(sizes)
+    assert started(folder) == ["K3", "Mg2", "Na"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_gpu_that_is_not_there_is_an_error_that_names_the_key(folder: Path) -> None:
+    with pytest.raises(KinoflowError, match=r"--gpus 1: .* set crystals\.relaxation\.resources\.gpus"):
+        relax_stage(Job(configured(), "crystals"), crystals=folder, journal=folder, output=folder, gpus=1)
 
 
 def test_shards_and_workers_do_not_change_the_result(folder: Path) -> None:

@@ -82,7 +82,7 @@ rule relax:
     benchmark:
         f"{BENCHMARKS}/relax/{{experiment}}/{{name}}/relaxed-{{shard}}-of-{{shards}}.tsv"
     conda:
-        "../../envs/cpu.yaml"
+        "../../envs/gpu.yaml"
     threads: threads_of("relax")
     resources:
         **resources_of("relax"),
@@ -92,7 +92,7 @@ rule relax:
     shell:
         "python -m pipeline relax --config {params.config:q} --experiment {wildcards.experiment} "
         "--crystals {input.crystals:q} --shard {wildcards.shard} --shards {wildcards.shards} "
-        "--journal {params.journal:q} --output {output.table:q} > {log:q} 2>&1"
+        "--journal {params.journal:q} --gpus {resources.gpu} --output {output.table:q} > {log:q} 2>&1"
 
 
 rule gather_relaxed:
