@@ -3,6 +3,7 @@
 Absolute times depend on the machine and its load. The ratio of two ways that take turns hardly does.
 """
 
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,30 +33,40 @@ def compare(
     *,
     repeats: int = 5,
     note: str = "",
+    clock: Callable[[], float] = time.process_time,
 ) -> Comparison:
     """Run two ways, each a name and a function, in turns, and return how their CPU times compare.
 
-    Each way runs once before, so that what it caches does not count.
+    Each way runs once before, so that what it caches does not count. Ways that start processes need the `clock`
+    `children`.
 
     >>> compare("sum of a range", ("loop", lambda: sum(range(10**5))), ("formula", lambda: 10**5 * 99999 // 2)).ways
     ('loop', 'formula')
     """
     (slow_name, slow_work), (fast_name, fast_work) = slow, fast
     slow_work(), fast_work()
-    pairs = [(cpu_seconds(slow_work), cpu_seconds(fast_work)) for _ in range(repeats)]
+    pairs = [(cpu_seconds(slow_work, clock=clock), cpu_seconds(fast_work, clock=clock)) for _ in range(repeats)]
     ratios = [first / second for first, second in pairs]
     seconds = (median(first for first, _ in pairs), median(second for _, second in pairs))
     return Comparison(case, (slow_name, fast_name), median(ratios), min(ratios), max(ratios), seconds, note)
 
 
-def cpu_seconds(work: Callable[[], object], least: float = 0.02) -> float:
+def cpu_seconds(
+    work: Callable[[], object], least: float = 0.02, clock: Callable[[], float] = time.process_time
+) -> float:
     """Return the CPU seconds of one call; short work is repeated until it adds up to `least` seconds."""
-    calls, start = 0, time.process_time()
+    calls, start = 0, clock()
     while True:
         work()
         calls += 1
-        if (spent := time.process_time() - start) >= least:
+        if (spent := clock() - start) >= least:
             return spent / calls
+
+
+def children() -> float:
+    """Return the CPU seconds of all processes that this one has started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def exponent(sizes: list[float], seconds: list[float]) -> float:

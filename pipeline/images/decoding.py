@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -9,9 +10,11 @@ from torch import Tensor
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import NEVER_DATA
 from pipeline.images.imagedata import ImageData, central, to_bytes
-from pipeline.images.tokenizer import SavedTokenizer
 from pipeline.store.progress import Progress
 from pipeline.tokens.token_data import TokenData
+
+if TYPE_CHECKING:
+    from pipeline.images.tokenizer import SavedTokenizer
 
 _AT_ONCE = 256  # pictures that are decoded together
 
@@ -22,7 +25,7 @@ class Decoder:
 
     grid: tuple[int, int, int]
     levels: int
-    tokenizer: SavedTokenizer | None = None
+    tokenizer: "SavedTokenizer | None" = None
 
     @classmethod
     def of(cls, data: TokenData, tokenizer: Path | None, device: torch.device | str = "cpu") -> "Decoder":
@@ -33,7 +36,11 @@ class Decoder:
             fix = "give the tokenizer's weights with --tokenizer" if tokenizer is None else "leave --tokenizer out"
             raise KinoflowError(f"data {data.origin.get('name')!r}: {fix}")
         levels = int((data.vocabulary.kind_of.values != NEVER_DATA).sum())
-        return cls(data.grid, levels, SavedTokenizer.load(tokenizer, device) if tokenizer else None)
+        if tokenizer is None:
+            return cls(data.grid, levels)
+        from pipeline.images.tokenizer import SavedTokenizer  # it needs a library that takes seconds to import
+
+        return cls(data.grid, levels, SavedTokenizer.load(tokenizer, device))
 
     def pictures(self, tokens: Tensor) -> Tensor:
         """Return tokens [N, D] as pictures, bytes[N, H, W, C]."""

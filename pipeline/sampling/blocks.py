@@ -1,7 +1,6 @@
 """Samples in blocks of a fixed size, each with its own seed: any number of shards gives the same samples."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -17,22 +16,15 @@ from pipeline.flow.velocities import VELOCITIES
 from pipeline.networks.saved import SavedModel
 from pipeline.sampling.autoregressive import OfClasses, sample_in_order
 from pipeline.sampling.layouts import draw_layouts
-from pipeline.store.journal import Journal
+from pipeline.sampling.samples import Drawn
 from pipeline.store.progress import Progress
 from pipeline.store.seeds import derive_seed
 from pipeline.store.shards import part_of
+from pipeline.store.tensor_journal import TensorJournal
 from pipeline.tokens.token_data import TokenData
 
 OnStep = Callable[[Tensor, float], None]
 OnProgress = Callable[[int, int], None]
-
-
-class Drawn(NamedTuple):
-    """Tokens [N, D], the tokens at the times of sampling.frames [F, N, D], and evaluations of the network [N]."""
-
-    tokens: Tensor
-    frames: Tensor
-    visits: Tensor
 
 
 def blocks_of(count: int, block: int, shard: int, shards: int) -> range:
@@ -46,40 +38,38 @@ def draw_blocks(
     sampling: Sampling,
     seed: int,
     blocks: Sequence[int],
-    finished: Journal | None = None,
-) -> Drawn:
-    """Draw the given blocks. Those in the journal `finished` are not drawn again."""
-    length, steps = data.length, evaluations(model, data, sampling.steps)
-    device = next(model.network.parameters()).device
-    tokens, frames = [torch.empty(0, length, dtype=torch.int64)], [torch.empty(len(sampling.frames), 0, length)]
-    visits = [torch.empty(0, dtype=torch.int64)]
-    with Progress("sampling", len(blocks) * steps) as progress:
+    finished: TensorJournal | None = None,
+    shown: bool = True,
+) -> Iterator[Drawn]:
+    """Draw the given blocks one after the other. Those in the journal `finished` are not drawn again."""
+    steps = evaluations(model, data, sampling.steps)
+    with Progress("sampling", len(blocks) * steps, shown=shown) as progress:
         for position, block in enumerate(blocks):
-            numbers = sampling.numbers(block)
-            size = len(numbers)
-            if finished is not None and block in finished.entries:
-                kept = finished.entries[block]
-                tokens.append(torch.tensor(kept["tokens"], dtype=torch.int64).view(size, length))
-                frames.append(torch.tensor(kept["frames"], dtype=torch.int64).view(len(sampling.frames), size, length))
-                visits.append(torch.tensor(kept["visits"], dtype=torch.int64))
+            kept = finished.kept(f"block-{block}") if finished is not None else None
+            if kept is not None:
                 progress.advance((position + 1) * steps)
-                continue
-            on_host, generator = generators(derive_seed(seed, "block", block), device)
-            recorder = FrameRecorder(sampling.frames)
+            else:
 
-            def advance(done: int, total: int, before: int = position * steps) -> None:
-                progress.advance(before + done)
+                def advance(done: int, total: int, before: int = position * steps) -> None:
+                    progress.advance(before + done)
 
-            kinds = draw_layouts(data, size, on_host).to(device)
-            labels = labels_of(model, data, numbers)
-            drawn = draw_tokens(model, data, sampling, kinds, generator, advance, recorder.see, labels=labels)
-            tokens.append(drawn.tokens.cpu())
-            frames.append(recorder.frames(size, length))
-            visits.append(drawn.visits)
-            if finished is not None:
-                done = {"tokens": tokens[-1], "frames": frames[-1].long(), "visits": visits[-1]}
-                finished.add(block, {name: values.tolist() for name, values in done.items()})
-    return Drawn(torch.cat(tokens), torch.cat(frames, dim=1).long(), torch.cat(visits))
+                drawn = _draw_block(model, data, sampling, seed, block, advance)
+                kept = {name: values.int() for name, values in drawn._asdict().items() if values is not None}
+                if finished is not None:
+                    finished.keep(f"block-{block}", kept)
+            yield Drawn(**kept)
+
+
+def _draw_block(
+    model: SavedModel, data: TokenData, sampling: Sampling, seed: int, block: int, progress: OnProgress
+) -> Drawn:
+    numbers, device = sampling.numbers(block), next(model.network.parameters()).device
+    on_host, generator = generators(derive_seed(seed, "block", block), device)
+    recorder = FrameRecorder(sampling.frames)
+    kinds = draw_layouts(data, len(numbers), on_host).to(device)
+    labels = labels_of(model, data, numbers)
+    drawn = draw_tokens(model, data, sampling, kinds, generator, progress, recorder.see, labels=labels)
+    return Drawn(drawn.tokens.cpu(), recorder.frames(len(numbers), data.length), drawn.visits, labels)
 
 
 def generators(seed: int, device: torch.device) -> tuple[torch.Generator, torch.Generator]:

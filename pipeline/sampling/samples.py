@@ -1,12 +1,15 @@
 """Sets of samples in safetensors files: tokens, tokens along the way, and how they were drawn."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from pipeline.sampling.joining import AXES, KIND
+from pipeline.store.parts import writing
 from pipeline.store.tensors import read_tensors, write_tensors
 
 EVALUATED = "evaluated"  # column of the tables: how often the network was evaluated for a sample, on average
@@ -32,12 +35,12 @@ class SampleSet:
         tensors = {"tokens": self.tokens.to(torch.int32), "frames": self.frames.to(torch.int32)}
         known = {"labels": self.labels, "visits": self.visits}
         tensors |= {name: values.to(torch.int32) for name, values in known.items() if values is not None}
-        write_tensors(path, "samples", tensors, {"conditions": list(self.conditions.items()), "times": self.times})
+        write_tensors(path, KIND, tensors, _description(self.conditions, self.times))
 
     @classmethod
     def load(cls, path: Path, *, with_tokens: bool = True) -> "SampleSet":
         """Read the file; tokens and frames may be large, and are left out if not wanted."""
-        tensors, description = read_tensors(path, "samples")
+        tensors, description = read_tensors(path, KIND)
         conditions, times = dict(description["conditions"]), tuple(description["times"])
         labels, visits = (tensors[name].long() if name in tensors else None for name in ("labels", "visits"))
         if visits is not None and len(visits):
@@ -46,6 +49,40 @@ class SampleSet:
         if not with_tokens:
             tokens, times, frames = tokens[:, :0], (), frames[:0]
         return cls(tokens.long(), conditions, times, frames.long(), labels, visits)
+
+
+class Drawn(NamedTuple):
+    """Tokens [N, D], those at `times` [F, N, D], evaluations of the network [N], and classes [N] if it is told any."""
+
+    tokens: Tensor
+    frames: Tensor
+    visits: Tensor
+    labels: Tensor | None = None
+
+
+def write_blocks(
+    path: Path,
+    blocks: Iterable[Drawn],
+    shape: tuple[int, int],
+    conditions: Mapping[str, Any],
+    times: Sequence[float],
+    labelled: bool,
+) -> None:
+    """Write samples of a `shape` [N, D] block by block: the file that `SampleSet.save` writes, but in little memory."""
+    count, _ = shape
+    shapes = {"tokens": shape, "frames": (len(times), *shape), "visits": (count,)}
+    first = 0
+    with writing(
+        path, KIND, shapes | ({"labels": (count,)} if labelled else {}), AXES, _description(conditions, times)
+    ) as file:
+        for drawn in blocks:
+            for name in file.shapes:
+                file.write(name, first, getattr(drawn, name).numpy())
+            first += len(drawn.tokens)
+
+
+def _description(conditions: Mapping[str, Any], times: Sequence[float]) -> dict[str, Any]:
+    return {"conditions": list(conditions.items()), "times": times}
 
 
 def _after(key: str, name: str, value: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,11 @@ from pipeline.stages.job import Job
 from pipeline.stages.parameters import Inputs, NewSamples
 
 
-@stage(each=Job.runs)
+@stage(each=Job.runs, count=lambda job: int(job.run.sampling.shards > 1))
 def gather(*, shards: Inputs, output: NewSamples) -> None:
     """Join the shards of a run.
 
-    Reads the samples of all shards. Writes one file.
+    Reads the samples of all shards. Writes one file. A run of one shard needs no such job.
 
     Args:
         shards: samples from `sample`, in their order

@@ -19,13 +19,13 @@ def prepare(job: Job, *, output: NewTokens, rows: OptionalOutput = None) -> None
     Args:
         rows: table of a data set's structures to write (.parquet), for crystals only
     """
-    from pipeline.store.parquet import write_table
-
     data_set, options = job.data.plugin, job.data.options
     written = [output]
     if isinstance(data_set, CrystalSetPlugin):
         structures = data_set.read(options, job.config.seed, job.cache)
         if rows is not None:
+            from pipeline.store.parquet import write_table
+
             write_table(rows, structures)
             written.append(rows)
         data = data_set.tokens_of(job.block.data.name, structures, options)

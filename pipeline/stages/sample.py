@@ -44,13 +44,15 @@ def sample(
     Args:
         search: file from `search`, for a run that takes its velocity and corrector from there
     """
+    from collections import deque
+
     from pipeline.networks.devices import check_gpus
     from pipeline.networks.saved import load_network
-    from pipeline.sampling.blocks import blocks_of, draw_blocks, labels_of
+    from pipeline.sampling.blocks import blocks_of, draw_blocks
     from pipeline.sampling.conditions import conditions_of, found_sampling
-    from pipeline.sampling.samples import SampleSet
-    from pipeline.store.journal import Journal
+    from pipeline.sampling.samples import write_blocks
     from pipeline.store.seeds import derive_seed
+    from pipeline.store.tensor_journal import TensorJournal
     from pipeline.tokens.token_data import TokenData
 
     run, data = job.run, TokenData.load(tokens)
@@ -61,13 +63,14 @@ def sample(
     saved.network.to("cuda" if gpus else "cpu")
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)
     inputs = [tokens, weights, *([search] if search else [])]
-    finished = Journal(journal, sample.fingerprint(job, inputs)) if journal else None
-    drawn = draw_blocks(saved, data, sampling, seed, blocks, finished)
+    finished = TensorJournal(journal, sample.fingerprint(job, inputs)) if journal else None
+    if finished:  # draw all before the file is begun, or a kill would leave a part of it
+        deque(draw_blocks(saved, data, sampling, seed, blocks, finished), maxlen=0)
     conditions = conditions_of(saved, data, sampling, run.seed)
     conditions |= {"run": job.name, "weights": run.weights} if run.weights else {}
-    numbers = [number for block in blocks for number in sampling.numbers(block)]
-    labels = labels_of(saved, data, numbers)
-    SampleSet(drawn.tokens, conditions, sampling.frames, drawn.frames, labels, drawn.visits).save(output)
+    shape = sum(len(sampling.numbers(block)) for block in blocks), data.length
+    drawn = draw_blocks(saved, data, sampling, seed, blocks, finished, shown=not finished)
+    write_blocks(output, drawn, shape, conditions, sampling.frames, saved.is_told_classes)
     described = {"run": job.name, "sampling": sampling.model_dump(mode="json", exclude={"shards", "resources"})}
     job.record([output], described, inputs, run.seed)
     if finished:

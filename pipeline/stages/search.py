@@ -81,7 +81,8 @@ def search(
             continue
         print(f"{number + 1} of {len(candidates)}: {candidate.velocity.name}, corrector of weight {candidate.weight:g}")
         sampling = sampling_of(block, run, candidate)
-        drawn, *_ = draw_blocks(model, data, sampling, seed, blocks_of(sampling.count, sampling.block, 0, 1))
+        blocks = blocks_of(sampling.count, sampling.block, 0, 1)
+        drawn = torch.cat([part.tokens for part in draw_blocks(model, data, sampling, seed, blocks)])
         found = compared(decoder.pictures(drawn), None, reference, extractor, options, seed)
         finished.add(number, found[METRIC])
     distances = [finished.entries[number] for number in range(len(candidates))]

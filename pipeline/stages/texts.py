@@ -13,11 +13,13 @@ def texts(*, samples: Samples, tokens: Tokens, text: Output, lines: Output) -> N
         text: readable samples to write (.txt)
         lines: samples to write, one line of JSON per sample (.jsonl)
     """
-    from pipeline.sampling.samples import SampleSet
+    from pipeline.store.arrays import read_arrays, read_description
     from pipeline.store.provenance import write_provenance
     from pipeline.text.export import write_samples
-    from pipeline.tokens.token_data import TokenData
+    from pipeline.text.tokenizer import described_tokenizer
 
-    drawn = SampleSet.load(samples)
-    write_samples(drawn, TokenData.load(tokens), text, lines)
-    write_provenance([text, lines], drawn.conditions, int(drawn.conditions["seed"]), [samples, tokens])
+    drawn, description = read_arrays(samples, "samples", ["tokens"])
+    conditions = dict(description["conditions"])
+    tokenizer = described_tokenizer(read_description(tokens, "tokens"))
+    write_samples(tokenizer, drawn["tokens"], conditions["run"], text, lines)
+    write_provenance([text, lines], conditions, int(conditions["seed"]), [samples, tokens])

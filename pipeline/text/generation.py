@@ -11,8 +11,6 @@ from pipeline.flow.clamp import Clamp
 from pipeline.networks.devices import check_gpus
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around
-from pipeline.sampling.conditions import conditions_of
-from pipeline.sampling.samples import SampleSet
 from pipeline.store.provenance import write_provenance
 from pipeline.store.seeds import derive_seed
 from pipeline.text.export import as_text, write_samples
@@ -45,14 +43,14 @@ def generate_text(
     sampling = chosen.sampling.model_copy(update={"count": count} | ({"steps": steps} if steps else {}))
     model = load_network(weights, data, chosen.weights or run)
     model.network.to("cuda" if gpus else "cpu")
-    fixed_tokens, fixed = template(tokenizer_of(data), data.length, data.vocabulary.mask, given)
+    tokenizer = tokenizer_of(data)
+    fixed_tokens, fixed = template(tokenizer, data.length, data.vocabulary.mask, given)
     noised = model.path is not None and model.path.needs_time
     clamp = Clamp(fixed_tokens.expand(count, -1), fixed.expand(count, -1), noised)
     kinds = torch.zeros(count, data.length, dtype=torch.int64)
     drawn = draw_around(model, data, sampling, kinds, clamp, derive_seed(seed, run, "text"))
-    samples = SampleSet(drawn, conditions_of(model, data, sampling, seed) | {"run": run})
     files = [output / f"texts.{suffix}" for suffix in ("txt", "jsonl")]
-    texts = write_samples(samples, data, *files)
+    texts = write_samples(tokenizer, drawn, run, *files)
     settings = {"run": run, "given": given, "sampling": sampling.model_dump(mode="json")}
     write_provenance(files, settings, seed, [tokens, weights])
     print(as_text(texts, run), end="")

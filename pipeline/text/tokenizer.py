@@ -5,22 +5,25 @@ One can choose GPT-2's, byte pairs learnt from the corpus, and single bytes.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import tokenizers
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from tokenizers import decoders, models, pre_tokenizers, trainers
-from torch import Tensor
 
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
-from pipeline.tokens.token_data import TokenData
+
+if TYPE_CHECKING:  # texts are written without torch
+    from torch import Tensor
+
+    from pipeline.tokens.token_data import TokenData
 
 END = "<|endoftext|>"
 MASK = "█".encode()  # how tokens that are never data are shown
@@ -76,10 +79,10 @@ class Tokenizer:
         joined = ([next(encoded) for _ in text] for text in pieces)
         return [np.concatenate(parts) if parts else np.zeros(0, self.dtype) for parts in joined]
 
-    def decode(self, tokens: Tensor) -> list[str]:
+    def decode(self, tokens: "Tensor | NDArray[Any]") -> list[str]:
         """Return the text of each row of tokens [N, D]; invalid UTF-8 is shown as U+FFFD, a mask as a block."""
         shown = dict(enumerate(self._bytes))
-        in_bytes = (b"".join(shown.get(token, MASK) for token in row) for row in tokens.long().tolist())
+        in_bytes = (b"".join(shown.get(token, MASK) for token in row) for row in tokens.tolist())
         return [row.decode("utf-8", errors="replace") for row in in_bytes]
 
     def _encode_in_batches(self, pieces: list[str]) -> Iterator[NDArray[Any]]:
@@ -101,12 +104,17 @@ class Tokenizer:
         return [b"".join(byte_of.get(c, c.encode()) for c in token) for token, _ in vocabulary]
 
 
-def tokenizer_of(data: TokenData) -> Tokenizer:
+def tokenizer_of(data: "TokenData") -> Tokenizer:
     """Return the tokenizer that made prepared data."""
-    if data.tokenizer is None:
-        name = data.origin.get("name", "tokens")
+    return described_tokenizer({"tokenizer": data.tokenizer, "origin": data.origin})
+
+
+def described_tokenizer(description: Mapping[str, Any]) -> Tokenizer:
+    """Return the same from the description of the data's file."""
+    if description["tokenizer"] is None:
+        name = description["origin"].get("name", "tokens")
         raise KinoflowError(f"data set {name!r}: has no tokenizer, it is not one of text; use the data set `text`")
-    return Tokenizer.from_json(data.tokenizer)
+    return Tokenizer.from_json(description["tokenizer"])
 
 
 def byte_characters() -> list[str]:

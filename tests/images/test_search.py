@@ -132,9 +132,9 @@ def test_the_noise_is_the_same_for_all_combinations_and_not_that_of_the_samples(
 ) -> None:
     seeds, draw = list[int](), blocks.draw_blocks
 
-    def drawn(*given: Any) -> Any:
+    def drawn(*given: Any, **options: Any) -> Any:
         seeds.append(given[3])
-        return draw(*given)
+        return draw(*given, **options)
 
     monkeypatch.setattr(blocks, "draw_blocks", drawn)
     config = configured(folder)

@@ -7,18 +7,18 @@ from pipeline.inspect.benchmarks import benchmark_of
 from pipeline.store.places import Place
 
 ROOT = Path(__file__).parents[2]
-RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+RULE = re.compile(r"^(?:rule|use rule (\w+) as) (\w+)(?: with)?:\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def test_every_submitted_rule_has_a_benchmark_that_is_found_from_its_first_output_and_its_command(
     tmp_path: Path,
 ) -> None:
-    looked_at = set()
+    looked_at, commands = set(), {}
     for file in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        for name, body in RULE.findall(file.read_text()):
+        for used, name, body in RULE.findall(file.read_text()):
             benchmark = re.search(r'benchmark:\n\s+f"\{BENCHMARKS\}/(.+?)"', body)
             output = re.search(r'output:.*?at\(Place\.(\w+)(?:, "(.+?)")?\)', body, re.DOTALL)
-            command = re.search(r"python -m pipeline ([a-z-]+)", body)
+            command = commands[name] = commands.get(used) or re.search(r"python -m pipeline ([a-z-]+)", body)
             if benchmark is None:
                 assert not re.search(r"resources_of\(|runtime=", body), f"{name}: nobody measures what it takes"
                 continue
@@ -31,7 +31,17 @@ def test_every_submitted_rule_has_a_benchmark_that_is_found_from_its_first_outpu
             found = benchmark_of(made, ["python", "-m", "pipeline", command[1], "--output", "x"])
             assert found == measured, name
             looked_at.add(name)
-    assert {"train", "sample", "score", "relax", "describe", "describe_test", "encode"} <= looked_at
+    assert {
+        "train",
+        "sample",
+        "sample_whole",
+        "score",
+        "relax",
+        "relax_whole",
+        "describe",
+        "describe_test",
+        "encode",
+    } <= looked_at
 
 
 def test_a_command_of_others_and_a_file_outside_of_results_have_none(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pipeline.config.loading import load_config, parse_setting
 from pipeline.errors import KinoflowError
 from pipeline.networks.saved import Description, new_network, save_network
 from pipeline.sampling.blocks import FrameRecorder, blocks_of, draw_tokens, generators
-from pipeline.sampling.samples import SampleSet
+from pipeline.sampling.samples import Drawn, SampleSet, write_blocks
 from pipeline.stages.gather import gather
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.prepare import prepare as prepare_stage
@@ -122,6 +122,27 @@ def test_shards_that_do_not_make_up_the_whole_are_refused(configured: Configured
     draw(configured(), tokens, weights, 3)
     with pytest.raises(KinoflowError, match="of 110 samples"):
         gather(shards=[tokens.parent / "0-of-3", tokens.parent / "2-of-3"], output=tokens.parent / "part")
+
+
+@pytest.mark.parametrize("times", [(), (0.0, 0.5)])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_file_written_in_blocks_is_that_of_the_whole_set(
+    times: tuple[float, ...], labelled: bool, tmp_path: Path
+) -> None:
+    generator, conditions = torch.Generator().manual_seed(0), {"run": 'a "b" é', "n": 5, "NFE": 4}
+    whole = Drawn(
+        torch.randint(900, (5, 3), generator=generator),
+        torch.randint(900, (len(times), 5, 3), generator=generator),
+        torch.randint(9, (5,), generator=generator),
+        torch.arange(5) if labelled else None,
+    )
+    SampleSet(whole.tokens, conditions, times, whole.frames, whole.labels, whole.visits).save(tmp_path / "whole")
+    parts = (
+        Drawn(whole.tokens[rows], whole.frames[:, rows], whole.visits[rows], whole.labels[rows] if labelled else None)
+        for rows in (slice(0, 2), slice(2, 5))
+    )
+    write_blocks(tmp_path / "blocks", parts, (5, 3), conditions, times, labelled)
+    assert (tmp_path / "blocks").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_a_frame_is_the_first_state_at_or_after_its_time() -> None:

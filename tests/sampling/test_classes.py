@@ -86,8 +86,11 @@ def test_classes_take_turns_and_the_network_is_told_them(models: dict[str, Saved
     for block, run in ((4, "metric"), (3, "mask_cubic"), (11, "mask_cubic")):
         sampling = SAMPLING.model_copy(update={"block": block})
         blocks = range(-(-11 // block))
-        tokens, *_ = draw_blocks(replace(models[run], network=Told()), DATA, sampling, seed=0, blocks=blocks)
-        assert torch.equal(tokens, (torch.arange(11) % CLASSES)[:, None].expand(-1, DATA.length))
+        drawn = draw_blocks(replace(models[run], network=Told()), DATA, sampling, seed=0, blocks=blocks)
+        assert torch.equal(
+            torch.cat([block.tokens for block in drawn]).long(),
+            (torch.arange(11) % CLASSES)[:, None].expand(-1, DATA.length),
+        )
 
 
 @pytest.mark.parametrize("run", ["ar", "metric"])

@@ -53,7 +53,8 @@ def saved(path: str) -> SavedModel:
 
 @pytest.mark.parametrize("path", ["mask", "uniform"])
 def test_samples_of_exact_scores_follow_the_data(path: str) -> None:
-    drawn, *_ = draw_blocks(saved(path), DATA, Sampling(count=6000, steps=64, block=6000), seed=1, blocks=[0])
+    (block,) = draw_blocks(saved(path), DATA, Sampling(count=6000, steps=64, block=6000), seed=1, blocks=[0])
+    drawn = block.tokens.long()
     shares = (drawn[:, None] == SEQUENCES).all(-1).double().mean(0)
     assert float((shares - PROBABILITIES).abs().sum()) / 2 < 0.03
 

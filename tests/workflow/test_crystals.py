@@ -85,5 +85,5 @@ def test_a_second_run_has_nothing_to_do_and_an_edit_of_a_structure_prepares_agai
 def test_more_relaxations_sample_and_describe_nothing_again(finished: Project) -> None:
     more = "{crystals: {relaxation: {count: 2}}}"
     jobs = finished.planned(scale="salts", values=more, experiment="materials")
-    assert (jobs["relax"], jobs["assess"], jobs["score"], jobs["table"]) == (4, 4, 4, 1)
-    assert not {"sample", "decode", "describe", "hull", "train"} & jobs.keys()
+    assert (jobs["relax_whole"], jobs["assess"], jobs["score"], jobs["table"]) == (4, 4, 4, 1)
+    assert not {"sample_whole", "decode", "describe", "hull", "train"} & jobs.keys()

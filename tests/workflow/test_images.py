@@ -156,8 +156,7 @@ def test_another_tokenizer_makes_codes_and_all_that_follows_anew(finished: Proje
         "tokenizer_report": 1,
         "conditional_path": 1,
         "train": 2,
-        "sample": 3,
-        "gather": 3,
+        "sample_whole": 3,
         "reference": 3,
         "pictures": 6,
         "score": 6,
@@ -173,12 +172,12 @@ def test_an_edit_of_a_loss_of_paths_trains_neither_tokenizer_nor_classifier(fini
 
 def test_another_value_of_the_sweep_trains_nothing(finished: Project) -> None:
     jobs = planned(finished, "latents", "{sweep: {runs: [ar], guidance: [2.0, 3.0]}}")
-    assert jobs == REPORTS | {"sample": 1, "gather": 1, "pictures": 1, "score": 1}
+    assert jobs == REPORTS | {"sample_whole": 1, "pictures": 1, "score": 1}
 
 
 def test_another_corrector_searches_and_samples_the_searched_run_alone(finished: Project) -> None:
     jobs = planned(finished, "pixels", "{search: {corrector: [0, 2]}}")
-    assert jobs == REPORTS | {"search": 1, "sample": 1, "gather": 1, "pictures": 1, "score": 1}
+    assert jobs == REPORTS | {"search": 1, "sample_whole": 1, "pictures": 1, "score": 1}
 
 
 def test_features_from_elsewhere_are_fetched_before_anything_is_compared(finished: Project) -> None:

@@ -54,6 +54,12 @@ def any_of(names):
     return "|".join(names) or "(?!)"
 
 
+def of_one_job(stage):
+    """Return a pattern for the experiment in a path that matches if a stage has one job for the name after it."""
+    jobs = [found for experiment in EXPERIMENTS.values() for found in STAGES[stage].jobs(experiment)]
+    return any_of(f"{job.experiment}(?=/{job.name}[.])" for job, count in jobs if count == 1)
+
+
 wildcard_constraints:
     experiment=any_of(CONFIG.experiments),
     name=any_of([*RUNS, *REFERENCES]),

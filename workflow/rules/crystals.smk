@@ -88,11 +88,29 @@ rule relax:
         **resources_of("relax"),
     params:
         **declared("relax"),
+        shard="{shard}",
+        shards="{shards}",
         journal=f"{RESULTS}/journals/relax/{{experiment}}/{{name}}/{{shard}}-of-{{shards}}",
     shell:
         "python -m pipeline relax --config {params.config:q} --experiment {wildcards.experiment} "
-        "--crystals {input.crystals:q} --shard {wildcards.shard} --shards {wildcards.shards} "
+        "--crystals {input.crystals:q} --shard {params.shard:q} --shards {params.shards:q} "
         "--journal {params.journal:q} --gpus {resources.gpu} --output {output.table:q} > {log:q} 2>&1"
+
+
+use rule relax as relax_whole with:
+    output:
+        table=at(Place.RELAXED),
+    log:
+        f"{LOGS}/relax/{{experiment}}/{{name}}/0-of-1.log",
+    benchmark:
+        f"{BENCHMARKS}/relax/{{experiment}}/{{name}}.tsv"
+    wildcard_constraints:
+        experiment=of_one_job("relax"),
+    params:
+        **declared("relax"),
+        shard=0,
+        shards=1,
+        journal=f"{RESULTS}/journals/relax/{{experiment}}/{{name}}/0-of-1",
 
 
 rule gather_relaxed:
@@ -104,6 +122,8 @@ rule gather_relaxed:
         table=at(Place.RELAXED),
     log:
         f"{LOGS}/gather_relaxed/{{experiment}}/{{name}}.log",
+    wildcard_constraints:
+        experiment=of_one_job("gather_relaxed"),
     conda:
         "../../envs/cpu.yaml"
     params:
@@ -163,7 +183,7 @@ rule assess:
     """Collect all that is known about each crystal."""
     input:
         described=rules.describe.output.table,
-        relaxed=rules.gather_relaxed.output.table,
+        relaxed=at(Place.RELAXED),
         hull=rules.hull.output.hull,
         rows=at(Place.ROWS),
     output:

@@ -1,4 +1,4 @@
-# The training of the runs, their samples, drawn in shards and joined, and those of the references.
+# The training of the runs, their samples, at once or in shards that are joined, and those of the references.
 localrules:
     gather,
     reference,
@@ -59,11 +59,31 @@ rule sample:
     params:
         **declared("sample"),
         search=flag("--search", search_of),
+        shard="{shard}",
+        shards="{shards}",
         journal=f"{RESULTS}/journals/sample/{{experiment}}/{{name}}/{{shard}}-of-{{shards}}",
     shell:
         "python -m pipeline sample --config {params.config:q} --experiment {wildcards.experiment} --run {wildcards.name} "
-        "--tokens {input.tokens:q} --weights {input.weights:q} --shard {wildcards.shard} --shards {wildcards.shards} "
+        "--tokens {input.tokens:q} --weights {input.weights:q} --shard {params.shard:q} --shards {params.shards:q} "
         "{params.search} --journal {params.journal:q} --gpus {resources.gpu} --output {output.samples:q} > {log:q} 2>&1"
+
+
+# One shard is the whole: it needs no job to join it.
+use rule sample as sample_whole with:
+    output:
+        samples=at(Place.SAMPLES),
+    log:
+        f"{LOGS}/sample/{{experiment}}/{{name}}/0-of-1.log",
+    benchmark:
+        f"{BENCHMARKS}/sample/{{experiment}}/{{name}}.tsv"
+    wildcard_constraints:
+        experiment=of_one_job("sample"),
+    params:
+        **declared("sample"),
+        search=flag("--search", search_of),
+        shard=0,
+        shards=1,
+        journal=f"{RESULTS}/journals/sample/{{experiment}}/{{name}}/0-of-1",
 
 
 rule gather:
@@ -76,7 +96,7 @@ rule gather:
     log:
         f"{LOGS}/gather/{{experiment}}/{{name}}.log",
     wildcard_constraints:
-        name=any_of(RUNS),
+        experiment=of_one_job("gather"),
     conda:
         "../../envs/cpu.yaml"
     params:
