@@ -8,8 +8,8 @@ import torch
 from scipy.stats import chisquare
 from torch import Tensor
 
-from pipeline.flow.clamp import Clamp
 from pipeline.flow import events, sampler, visits
+from pipeline.flow.clamp import Clamp
 from pipeline.flow.events import Chances
 from pipeline.flow.paths import Path, build_path
 from pipeline.flow.posterior import constrain
