@@ -46,10 +46,9 @@ def describe(
     chosen = job.crystals
     kept = KeptDescriptions(job.cache) if split else None
     missing = kept.missing(frame) if kept else frame
-    work = describe.fingerprint(replace(job, name=split or ""), [crystals])
-    finished = (
-        Journal(journal, f"{work} {hash_of(missing)}") if journal else None
-    )  # others may fill the cache meanwhile
+    # Between two attempts, another job may keep more descriptions. The journal counts the missing ones.
+    work = f"{describe.fingerprint(replace(job, name=split or ''), [crystals])} {hash_of(missing)}"
+    finished = Journal(journal, work) if journal else None
     described = describe_rows(missing, chosen.workers, chosen.seconds, finished)
     write_table(output, kept.complete(frame, described) if kept else described)
     job.record([output], job.description_settings() | {"split": split}, [crystals])
