@@ -15,7 +15,7 @@ from pipeline.flow.device import Table
 from pipeline.flow.losses import LOSSES, Loss, stratified_times
 from pipeline.flow.paths.base import Path
 from pipeline.flow.row_terms import row_terms
-from pipeline.flow.vocabulary import Vocabulary
+from pipeline.flow.vocabulary import Places, Vocabulary
 from pipeline.networks.denoiser import Denoiser
 from pipeline.networks.saved import path_for
 from pipeline.tokens.token_data import TokenData
@@ -41,7 +41,7 @@ class FlowObjective:
     def __call__(self, network: nn.Module, rows: Tensor, generator: torch.Generator) -> Tensor:
         x1 = rows.to(generator.device, non_blocking=True)
         t = stratified_times(len(x1), generator, end=self.time_end)
-        x_t = self.path.sample(x1, t, generator)
+        x_t = self.path.sample(x1, t, generator, self._places(rows, x1.device))
         scale = _scale(x1, self.tokens)
         if self._uncertain is None:
             return scale * self.loss(self.path, network(x_t, t.float()), x1, x_t, t)
@@ -51,6 +51,15 @@ class FlowObjective:
         losses = self.loss(self.path, logits, x1.flatten()[at], x_t.flatten()[at], t, of)
         everywhere = torch.zeros(x1.numel(), dtype=losses.dtype, device=x1.device)
         return scale * everywhere.index_copy(0, at, losses).view_as(x1)
+
+    def _places(self, rows: Tensor, device: torch.device) -> list[Places] | None:
+        """Return where each kind is in the batch if the path asks, found on the host so that nothing waits."""
+        if self.path.parts is None:
+            return None
+        return [
+            here if isinstance(here, slice) else here.to(device, non_blocking=True)
+            for here in self.path.vocabulary.places_of(rows)
+        ]
 
     @cached_property
     def _uncertain(self) -> Table | None:

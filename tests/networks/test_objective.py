@@ -52,7 +52,7 @@ def test_a_batch_without_any_uncertain_token_has_no_loss_and_zero_gradients() ->
     path = example_path("mask", WORDS)
     network = stirred(text_dit.build(text_dit.Options(width=8, depth=1, heads=2, condition=4), WORDS, 6))
     objective = FlowObjective(path, LOSSES.get("mixture_elbo"), 0.9, None, True)
-    path.sample = lambda x1, t, generator: x1.clone()  # type: ignore[method-assign]
+    path.sample = lambda x1, *given: x1.clone()  # type: ignore[method-assign]
     losses, gradients = evaluated(objective, network, torch.zeros(2, 6, dtype=torch.int64))
     assert not bool(losses.any())
     assert gradients

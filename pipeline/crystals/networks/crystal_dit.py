@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from pipeline.crystals.networks import CrystalLayout, present_atoms
 from pipeline.crystals.tokens import CELL, PER_ATOM
+from pipeline.flow import device
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
 from pipeline.networks.denoiser import Denoiser
@@ -57,9 +58,9 @@ class CrystalDit(Denoiser):
         crystal, column = at // x.shape[1], at % x.shape[1]
         atom, part = (column - CELL) // PER_ATOM, (column - CELL) % PER_ATOM
         place = torch.where(column < CELL, column, CELL + atom)
-        if x.device.type == "cpu":
+        if device.is_host(x) and not self.training:
             features, sight, numbers = self._packed(x)
-        else:  # the number of tokens without pads would have to come from the device
+        else:  # another device would have to tell how many tokens there are, and dropout makes equal atoms differ
             features, sight = self._rectangle(x)
             numbers = torch.arange(features[..., 0].numel(), device=x.device).view(len(x), -1)
         asked = self.blocks(features, modulations, sight, at=numbers[crystal, place])  # [n, W]

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline.flow.closed_forms import kindwise
+from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.part import Part
@@ -57,8 +58,11 @@ class KindwisePath(Path):
     def source(self, kinds: Tensor) -> Tensor:
         return self.of_kinds(kinds, lambda path, here: path.source(kinds[here]))
 
-    def absorbed(self, z: Tensor, kinds: Tensor) -> Tensor:
-        return self.of_kinds(kinds, lambda path, here: path.absorbed(z[here], kinds[here]))
+    @cached_property
+    def _absorbed(self) -> Table:
+        tokens = torch.arange(self.vocabulary.size)
+        rows = [path.absorbed(tokens, torch.full_like(tokens, kind)) for kind, path in enumerate(self.paths)]
+        return Table(torch.stack(rows))
 
     @cached_property
     def parts(self) -> list[Part]:

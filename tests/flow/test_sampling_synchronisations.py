@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from waits import Waits
 
 from pipeline.flow import device
 from pipeline.flow.clamp import Clamp
@@ -20,29 +20,8 @@ from pipeline.flow.sampler import sample
 from pipeline.flow.steps import Corrector
 from pipeline.flow.vocabulary import Vocabulary
 
-READS = {"_local_scalar_dense", "is_nonzero", "equal", "nonzero", "masked_select", "bincount", "repeat_interleave"}
 CRYSTAL = Vocabulary([0, 0, 0, 0, 1, 1, 1, 2, -1])  # two kinds of data, a pad, a mask
 KINDS = torch.tensor([0, 1, 0, 1, 2]).expand(6, -1)
-
-
-class Waits(TorchDispatchMode):
-    """Counts operations for which the host would wait for the device."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func.overloadpacket.__name__
-        masks = (
-            [index for index in args[1] if index is not None] if name in ("index", "index_put", "index_put_") else []
-        )
-        self.count += name in READS or "unique" in name or any(index.dtype == torch.bool for index in masks)
-        if name in ("_to_copy", "copy_") and isinstance(args[0], Tensor):
-            result = func(*args, **(kwargs or {}))
-            self.count += result.device != args[0].device
-            return result
-        return func(*args, **(kwargs or {}))
 
 
 WAITS = Waits()
@@ -57,7 +36,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def counted(method: Callable[..., Any]) -> Callable[..., Any]:
     def count(*arguments: Any) -> Any:
-        WAITS.count += 1
+        WAITS.counts[method.__name__] += 1
         return method(*arguments)
 
     return count
@@ -68,7 +47,7 @@ def waits_per_step(path: Path, model: Callable[..., Tensor] | None = None, **opt
     size, seen = path.vocabulary.size, []
 
     def asked(x: Tensor, t: Tensor) -> Tensor:
-        seen.append(WAITS.count)
+        seen.append(WAITS.counts.total())
         return model(x, t) if model else torch.zeros(*x.shape, size)
 
     if path.vocabulary.kinds > 1:
