@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,7 @@ def relax_table(
         workers=settings.workers,
         seconds=settings.seconds,
         label="relaxing",
-        initialise=partial(load, device),
+        initialise=partial(_initialise, load, device),
     )
     ids = [row["id"] for row in usable]
     done = {ids[number]: outcome.value or lost(ids[number], outcome.reason) for number, outcome in tasks}
@@ -182,6 +183,13 @@ def displacement(start: Crystal, end: Crystal) -> float:
     moved -= np.round(moved)
     moved -= moved.mean(axis=0)
     return float(np.sqrt(((moved @ cells) ** 2).sum(axis=1).mean()))
+
+
+def _initialise(load: Callable[[str], Any], device: str) -> Any:
+    """Return the calculator of a worker; import what relaxation needs, or the first crystal's time would include it."""
+    for module in ("pymatgen.core", "ase.optimize", "pipeline.crystals.cell_filter"):
+        import_module(module)
+    return load(device)
 
 
 def _wrong_density(atoms: Atoms) -> str:
