@@ -149,8 +149,8 @@ def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float,
 def descent(cell: CellFilter, *, steps: int, force: float) -> Iterator[int]:
     """Yield the number of steps taken, from 0 on, until the largest force is below `force` or `steps` are taken.
 
-    FIRE brings a crystal near a minimum, and BFGS from there to it in fewer steps. From afar, BFGS ends in other minima
-    than FIRE does, most of them higher.
+    FIRE brings a crystal near a minimum, and BFGS from there to it in fewer steps. BFGS alone would take fewer still,
+    but from afar it often ends in another minimum than FIRE does, higher or lower.
     """
     from ase.optimize import BFGS, FIRE
 
