@@ -9,7 +9,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-LARGEST_PIECE = 1 << 15  # tokens, pads included, that go through the network together: more need memory, not less time
+LARGEST_PIECE = 1 << 15  # tokens that go through the network together: a bound on the memory
 
 
 @dataclass(frozen=True)

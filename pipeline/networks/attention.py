@@ -20,7 +20,7 @@ from pipeline.networks.denoiser import chosen
 from pipeline.networks.packing import Packing
 
 BASE = 10_000  # the frequencies of rotary positions are 1, ..., almost 1 / BASE radians per token
-FEW = 4  # asked tokens of a sequence, on average: their copies of its keys need no more memory than a perceptron
+FEW = 4  # asked tokens of a sequence, on average: their copies of its keys and values need bounded memory
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Attention(nn.Module):
             queries,
             keys,
             values,
-            attn_mask=None if sight.seen is None else sight.seen[:, None, None, :],  # [B, 1, 1, S]
+            attn_mask=_mask(sight.seen, queries),
             is_causal=sight.causal and cache is None,  # a single query at the end sees all that came before
         )
         return gathered.transpose(1, 2).flatten(2)
@@ -205,5 +205,12 @@ class Attention(nn.Module):
         keys, values = around.unflatten(-1, (2, self.heads, -1)).permute(2, 0, 3, 1, 4)  # [n, H, S, F] each
         if sight.rotation is not None:
             queries, keys = sight.rotation.at(at % tokens).apply(queries), sight.rotation.apply(keys)
-        mask = None if seen is None else seen[:, None, None, :]
+        mask = _mask(seen, queries)
         return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask).flatten(1)
+
+
+def _mask(seen: Tensor | None, queries: Tensor) -> Tensor | None:
+    """Return for all heads and queries what they see, [B, 1, 1, S], or what is added to their logits, in their type."""
+    if seen is None or seen.dtype == torch.bool:
+        return None if seen is None else seen[:, None, None]
+    return seen[:, None, None].to(queries.dtype)

@@ -175,7 +175,7 @@ def test_what_the_last_steps_show_is_what_is_returned() -> None:
 
 
 def test_pads_at_the_end_are_cut_off_for_models_that_take_ragged_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visits, "LARGEST_PIECE", 100)
+    monkeypatch.setattr(visits, "LARGEST_PIECE", 20)
     vocabulary = Vocabulary([0, 0, 0, 1, -1])  # the second kind is a pad
     path = build_path("mask", vocabulary)
     kinds = (torch.arange(6) >= torch.tensor([[2], [4]])).long().repeat(40, 1)
@@ -206,4 +206,4 @@ def test_visits_are_in_the_order_of_events_and_rounds_have_about_equal_sizes() -
         len(set(schedule.rows[piece.visits].tolist())) == size
         for piece, size in zip(schedule.pieces, sizes, strict=True)
     )
-    assert max(sizes) < 1.2 * min(sizes)
+    assert max(sizes) < 1.5 * min(sizes)

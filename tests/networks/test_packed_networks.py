@@ -31,6 +31,16 @@ def test_blocks_give_packed_sequences_what_they_give_each_alone() -> None:
         torch.testing.assert_close(result, expected, rtol=0, atol=1e-5)
 
 
+def test_packed_sequences_in_bfloat16_are_those_of_float32_but_for_rounding() -> None:
+    attention, features = stirred(Attention(12, 3)), normal(1, sum(LENGTHS), 12)
+    counts, at = torch.arange(sum(LENGTHS)) % 3 + 1.0, torch.tensor([0, 19])
+    for asked in (None, at):
+        exact = attention(features, packed(counts), at=asked)
+        with torch.autocast("cpu", torch.bfloat16):
+            rounded = attention(features, packed(counts), at=asked)
+        torch.testing.assert_close(rounded.float(), exact, rtol=0, atol=0.1)
+
+
 def test_a_token_that_stands_for_several_counts_as_often_in_attention() -> None:
     attention, features = stirred(Attention(12, 3)), normal(1, sum(LENGTHS), 12)
     counts = torch.arange(sum(LENGTHS)) % 3 + 1
