@@ -3,8 +3,8 @@
 The batch, the noise and the dropout of a step are functions of (seed, step), never of what was drawn before. So on a
 CPU, a run that was stopped and resumed gives the same bits as one that was not. A batch is computed in `parts`, each
 with its own noise. Which device computes a part changes only the order of sums: a run has the same losses, up to
-rounding, on any number of devices. No step waits for its device: losses are read when they are logged, and before a
-checkpoint is written.
+rounding, on any number of devices. One process does not wait for its device in a step: losses are read when they are
+logged, and before a checkpoint is written. Several processes ask each other in each step whether to stop.
 """
 
 import math

@@ -19,7 +19,7 @@ from pipeline.stages.train import train as train_stage
 from pipeline.store.provenance import sidecar_of
 from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import TokenData
-from pipeline.training import loop
+from pipeline.training import gradients
 
 
 @pytest.fixture
@@ -158,15 +158,15 @@ def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
 def test_dropout_and_noise_have_streams_of_their_own(
     config: Config, tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    noise, dropout, seed_dropout = set[int](), set[int](), loop.seed_dropout
+    noise, dropout, seed_dropout = set[int](), set[int](), gradients.seed_dropout
 
     def derived(seed: int, *names: str | int) -> int:
         value = derive_seed(seed, *names)
         noise.update({value} if names[0] == "noise" else ())
         return value
 
-    monkeypatch.setattr(loop, "derive_seed", derived)
-    monkeypatch.setattr(loop, "seed_dropout", lambda device, seed: dropout.add(seed) or seed_dropout(device, seed))
+    monkeypatch.setattr(gradients, "derive_seed", derived)
+    monkeypatch.setattr(gradients, "seed_dropout", lambda device, seed: dropout.add(seed) or seed_dropout(device, seed))
     train(config, tokens, tmp_path)
     assert len(noise) == 20
     assert len(dropout) == 20
