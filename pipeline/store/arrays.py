@@ -1,4 +1,4 @@
-"""Safetensors files that say what they hold, read and written without torch.
+"""Safetensors files that say what they hold, read without torch.
 
 The description is a single entry of the file's metadata. Safetensors writes several entries in an order that changes
 from process to process, so equal content would not give equal files.
@@ -9,13 +9,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from pipeline.errors import KinoflowError
-from pipeline.store.atomic import replacing
 
 Arrays = dict[str, NDArray[Any]]
 _ENTRY = "kinoflow"
@@ -24,13 +21,6 @@ _ENTRY = "kinoflow"
 def metadata_of(kind: str, description: Mapping[str, Any]) -> dict[str, str]:
     """Return the metadata of a file of some kind: tokens, samples or weights."""
     return {_ENTRY: json.dumps({"kind": kind, "description": description}, sort_keys=True)}
-
-
-def write_arrays(path: Path, kind: str, arrays: Arrays, description: Mapping[str, Any]) -> None:
-    """Write arrays and their description."""
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    with replacing(path) as temporary:
-        save_file(whole, temporary, metadata_of(kind, description))
 
 
 def read_description(path: Path, kind: str) -> dict[str, Any]:

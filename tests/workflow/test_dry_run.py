@@ -10,7 +10,12 @@ from pipeline.config.loading import load_config
 from pipeline.inspect.jobs import fetched_files, jobs_of
 from pipeline.stages.job import Job
 
-SAME_STAGE = {"prepare_crystals": "prepare", "describe_test": "describe"}  # rules that call the command of another
+SAME_STAGE = {  # rules that call the command of another
+    "prepare_crystals": "prepare",
+    "describe_test": "describe",
+    "sample_whole": "sample",
+    "relax_whole": "relax",
+}
 
 
 def configuration(scale: str) -> Config:

@@ -109,8 +109,12 @@ class Estimate:
             "A training step is three forward passes of its batch; validations are counted where their rows are known. "
             "The VQVAE: three of its own, LPIPS with the gradients of one image, eight of the discriminator once it "
             "starts.",
-            "Sampling is one forward pass per step, two with guidance; an autoregressive network caches keys and "
-            "values and takes one pass for all tokens together. Sweeps and searches are counted.",
+            "Sampling is one forward pass per step in which a token of the sample may jump, on average over samples of "
+            "the full length (as many atoms as there may be), with made-up frequencies of tokens where a path needs "
+            "them. It is one pass per step with a corrector, for sampling that a search chooses, and where chances are "
+            "not known (metric paths) or too many (frequencies of a large vocabulary). It is two passes with guidance. "
+            "An autoregressive network caches keys and values and takes one pass for all tokens together. Sweeps and "
+            "searches are counted.",
             "GPU-hours = FLOPs / (peak x utilisation). The utilisation is assumed to be "
             f"{self.utilisation:g} of the peak in all work (--utilisation); token-by-token sampling, small networks "
             "and several nodes reach less. Waiting, loading and writing are not counted.",

@@ -5,7 +5,7 @@ from math import prod
 
 from pipeline.config import Experiment
 from pipeline.config.plugins import DATASETS
-from pipeline.crystals.tokens import length_of
+from pipeline.crystals.tokens import layout, length_of
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.images.dataset import ImageSource, image_source
@@ -46,6 +46,7 @@ class Shape:
     vocabulary: Vocabulary
     length: int
     rows: Rows
+    positions: tuple[int, ...] = ()  # their kinds, in a sequence of the full length; (): not known
     grid: Grid | None = None
     classes: int = 0
     images: Images | None = None
@@ -61,8 +62,10 @@ def shape_of(name: str, experiment: Experiment) -> Shape:
     if data_set.IMAGES:
         return _of_images(name, experiment, vocabulary, image_source(options))
     length = data_set.length(options)
+    positions: tuple[int, ...] = ()
     if length is None and data_set.CRYSTALS:
         length = length_of(options.max_atoms)
+        positions = tuple(layout(options.max_atoms, options.max_atoms).tolist())
     if length is None:
         file = f"{chosen.module.replace('.', '/')}.py"
         raise KinoflowError(f"experiments.{name}.data: {file} does not say how long sequences are; add length(options)")
@@ -71,7 +74,9 @@ def shape_of(name: str, experiment: Experiment) -> Shape:
     unknown = ", ".join(split for split in SPLITS if rows[split] is None)
     note = f"{name}: the number of rows of {unknown} in {chosen.name} is unknown until they are prepared"
     further = data_set.evaluation_sets(options)
-    return Shape(vocabulary, length, rows, evaluation=further, notes=(note,) if unknown else ())
+    if vocabulary.kinds == 1:
+        positions = (0,) * length
+    return Shape(vocabulary, length, rows, positions, evaluation=further, notes=(note,) if unknown else ())
 
 
 def _of_images(name: str, experiment: Experiment, vocabulary: Vocabulary, source: ImageSource) -> Shape:
@@ -92,7 +97,8 @@ def _of_images(name: str, experiment: Experiment, vocabulary: Vocabulary, source
             classes = CLASSES.get(source.name, 1)
             notes.append(f"{name}: the folder of {source.name} is not there; assumed to have {classes} classes")
     seen = None if rows["train"] is None else VIEWS[plugin.augmentation(options)] * rows["train"]
-    return Shape(vocabulary, prod(grid), rows | {"train": seen}, grid, classes, images, notes=tuple(notes))
+    rows, positions = rows | {"train": seen}, (0,) * prod(grid)
+    return Shape(vocabulary, prod(grid), rows, positions, grid, classes, images, notes=tuple(notes))
 
 
 def _image_rows(source: ImageSource) -> Rows:

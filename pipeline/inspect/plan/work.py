@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pipeline.config import Experiment, Resources, Run, Training, TrainingResources
+from pipeline.config import Experiment, Resources, Run, Sampling, Training, TrainingResources
 from pipeline.config.contracts import JudgedMetricPlugin
 from pipeline.config.plugins import METRICS
 from pipeline.config.runs import Precision
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.flow.paths import example_path
-from pipeline.flow.paths.mixture import MixturePath
-from pipeline.flow.vocabulary import Vocabulary
-from pipeline.images.search import candidates_of
+from pipeline.images.search import candidates_of, sampling_of
 from pipeline.inspect.plan.networks import BACKWARD, Count, Networks, TokenizerCount
 from pipeline.inspect.plan.shapes import Shape
+from pipeline.inspect.plan.visits import evaluations, is_mixture
 from pipeline.networks.saved import is_told_classes
 from pipeline.stages.job import Job
 
@@ -112,7 +110,7 @@ def work_of(job: Job, shape: Shape, networks: Networks) -> Iterator[Work]:
             training, key = one.run.training, _key(one, "training")
             flops = _training_flops(training, count, shape.rows["validation"])
             yield Work(job.experiment, "train", one.name, network, flops, training.precision, key, training.resources)
-        yield from _sampling_work(one, network, count)
+        yield from _sampling_work(one, shape, network, count)
     for name, network, sequences in _scored(job.block, shape, networks):
         yield scoring("score", name, network, sequences * networks.count(network).forward)
 
@@ -145,21 +143,26 @@ def _tokenizer_work(job: Job, shape: Shape, counted: TokenizerCount) -> Iterator
     yield Work(job.experiment, "encode", "", "tokenizer", seen * counted.encode, SAMPLING, key, one)
 
 
-def _sampling_work(job: Job, network: str, count: Count) -> Iterator[Work]:
+def _sampling_work(job: Job, shape: Shape, network: str, count: Count) -> Iterator[Work]:
     """Yield the work of drawing samples, and of a search for how to draw them.
 
-    An autoregressive network caches what it has seen: all its tokens together cost as much as one pass over them.
-    Guidance runs the network with the class and without.
+    An autoregressive network caches what it has seen: all its tokens together cost as much as one pass over them. On a
+    path the network is evaluated where a token may jump. Guidance runs it with the class and without.
     """
     sampling, search = job.run.sampling, job.block.search
     work = partial(Work, job.experiment, precision=SAMPLING, key=_key(job, "sampling"), resources=sampling.resources)
     guided = is_told_classes(job.run.model) and sampling.guidance not in (0, 1)
-    each = (1 if job.run.path is None else sampling.steps) * (2 if guided else 1) * count.forward
+    path, pass_of = job.run.path, (2 if guided else 1) * count.forward
+
+    def flops(sampling: Sampling) -> float:
+        return sampling.count * (1 if path is None else evaluations(path, sampling, shape)) * pass_of
+
     blocks = -(-sampling.count // sampling.block)
     longest = min(1.0, -(-blocks // sampling.shards) * sampling.block / sampling.count)
-    yield work("sample", job.name, network, sampling.count * each, longest=longest)
+    yield work("sample", job.name, network, flops(sampling), longest=longest)
     if sampling.searched and search is not None:
-        yield work("search", job.name, network, len(candidates_of(job.block, job.name)) * search.count * each)
+        tried = [sampling_of(job.block, job.run, candidate) for candidate in candidates_of(job.block, job.name)]
+        yield work("search", job.name, network, sum(flops(one.model_copy(update={"searched": False})) for one in tried))
 
 
 def _scored(experiment: Experiment, shape: Shape, networks: Networks) -> Iterator[tuple[str, str, int]]:
@@ -188,9 +191,7 @@ def _evaluated(metric: str, run: Run, options: Any, shape: Shape) -> int:
         sequences *= 1 + shape.evaluation
         if run.path is None:
             return int(sequences)
-    vocabulary = Vocabulary.single(4, specials=1)
-    mixture = run.path is not None and isinstance(example_path(run.path.name, vocabulary), MixturePath)
-    return int(sequences * options.points) if mixture else 0
+    return int(sequences * options.points) if run.path is not None and is_mixture(run.path) else 0
 
 
 def _key(job: Job, part: str) -> str:
