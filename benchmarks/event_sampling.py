@@ -17,7 +17,7 @@ from pipeline.flow.sampler import Samples
 ATOMS = 20
 OPTIONS = Options(width=128, depth=8, heads=8, dropout=0.0)
 STEPS = (50, 250)
-PEER_STEPS = {50: 3, 250: 3, 1000: 1}  # repeats; a thousand steps of the peer take minutes
+PEER_STEPS = {50: 3, 250: 2, 1000: 1}  # repeats; a thousand steps of the peer take minutes
 CRYSTALS = (16, 64, 256)
 
 
@@ -59,8 +59,9 @@ def _against_steps(network: nn.Module, kinds: Tensor, steps: int) -> Comparison:
         f"{len(kinds)} crystals, {steps} steps",
         ("steps", lambda: _draw(network, kinds, steps, "steps")),
         ("events", lambda: _draw(network, kinds, steps)),
-        repeats=3,
+        repeats=3 if steps <= 50 else 2,
         note=_evaluations(network, kinds, steps),
+        rehearse=steps <= 50,
     )
 
 
@@ -81,6 +82,7 @@ def _against_peer(network: nn.Module, kinds: Tensor, steps: dict[int, int]) -> l
                 ("events", lambda count=count: _draw(network, kinds, count)),  # type: ignore[misc]
                 repeats=repeats,
                 note=_evaluations(network, kinds, count),
+                rehearse=count <= 50,
             )
             for count, repeats in steps.items()
         ]

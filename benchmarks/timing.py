@@ -34,17 +34,19 @@ def compare(
     repeats: int = 5,
     note: str = "",
     clock: Callable[[], float] = time.process_time,
+    rehearse: bool = True,
 ) -> Comparison:
     """Run two ways, each a name and a function, in turns, and return how their CPU times compare.
 
-    Each way runs once before, so that what it caches does not count. Ways that start processes need the `clock`
-    `children`.
+    Each way is rehearsed once before, so that what it caches does not count; ways that take minutes need not be. Ways
+    that start processes need the `clock` `children`.
 
     >>> compare("sum of a range", ("loop", lambda: sum(range(10**5))), ("formula", lambda: 10**5 * 99999 // 2)).ways
     ('loop', 'formula')
     """
     (slow_name, slow_work), (fast_name, fast_work) = slow, fast
-    slow_work(), fast_work()
+    if rehearse:
+        slow_work(), fast_work()
     pairs = [(cpu_seconds(slow_work, clock=clock), cpu_seconds(fast_work, clock=clock)) for _ in range(repeats)]
     ratios = [first / second for first, second in pairs]
     seconds = (median(first for first, _ in pairs), median(second for _, second in pairs))
