@@ -1,5 +1,6 @@
 """What tests of several folders share."""
 
+import signal
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 from tiny import TINY
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in jobs in the background; tests send it
 
 
 @pytest.fixture

@@ -70,7 +70,11 @@ WRONG = [
     (f"{EXPERIMENT}.training.learning_rate=0", f"{EXPERIMENT}.training.learning_rate", "more than 0"),
     (f"{EXPERIMENT}.training.learning_rate=.nan", f"{EXPERIMENT}.training.learning_rate", "finite"),
     (f"{EXPERIMENT}.training.ema=1", f"{EXPERIMENT}.training.ema", "less than 1"),
-    (f"{EXPERIMENT}.training.precision=8-bit", f"{EXPERIMENT}.training.precision", "allowed: 32-true, bf16-mixed"),
+    (
+        f"{EXPERIMENT}.training.precision=8-bit",
+        f"{EXPERIMENT}.training.precision",
+        "allowed: auto, 32-true, tf32, bf16-mixed",
+    ),
     (f"{EXPERIMENT}.sampling.temperature=0", f"{EXPERIMENT}.sampling.temperature", "more than 0"),
     (f"{EXPERIMENT}.sampling.frames=[0, 2]", f"{EXPERIMENT}.sampling.frames.1", "at most 1"),
     (f"{EXPERIMENT}.model.dropout=1.5", f"{EXPERIMENT}.model.dropout", "less than 1"),

@@ -3,7 +3,7 @@ from pipeline.stages.job import Job
 from pipeline.stages.parameters import Inputs, NewSamples
 
 
-@stage(each=Job.runs, count=lambda job: int(job.run.sampling.shards > 1))
+@stage(each=Job.runs, when=lambda job: job.run.sampling.shards > 1)
 def gather(*, shards: Inputs, output: NewSamples) -> None:
     """Join the shards of a run.
 

@@ -3,7 +3,7 @@ from pipeline.stages.job import Job
 from pipeline.stages.parameters import Inputs, NewTable
 
 
-@stage(each=Job.rows, when=Job.of_crystals, count=lambda job: int(job.crystals.relaxation.shards > 1))
+@stage(each=Job.rows, when=lambda job: job.of_crystals() and job.crystals.relaxation.shards > 1)
 def gather_relaxed(*, shards: Inputs, output: NewTable) -> None:
     """Join relaxed shards.
 

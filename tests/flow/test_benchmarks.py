@@ -30,12 +30,6 @@ def test_campbell_strays_further_than_the_kinetic_optimal_velocity() -> None:
     assert 0 < 2 * ours < theirs
 
 
-def test_event_driven_sampling_is_compared_with_steps() -> None:
-    (answer,) = event_sampling.answers(crystals=2, numbers=(4,))
-    assert answer.ratio > 0
-    assert "instead of 4" in answer.note
-
-
 def test_answers_are_kept_until_their_question_is_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
