@@ -33,4 +33,7 @@ def fetch(
     if not names:
         for row in list_resources(folder):
             cached = "cached" if row["cached"] == "yes" else ""
-            print(f"{row['name']:<48} {row['size']:>10}  {cached:<6}  {row['sources']:<16}  {row['origin']}")
+            print(
+                f"{row['name']:<48} {row['size']:>10}  {cached:<6}  {row['sources']:<16}  {row['check']:<10}  "
+                f"{row['origin']}"
+            )

@@ -14,8 +14,11 @@ from urllib.parse import urlsplit
 
 from tqdm import tqdm
 
-from pipeline.fetch.copies import CHUNK, Request, SourceError, difference, sha256_of
-from pipeline.fetch.resource import FetchError, Resource
+from pipeline.fetch.checks import fault_in
+from pipeline.fetch.copies import CHUNK, Request, SourceError
+from pipeline.fetch.package import ARCHIVES, copy_member
+from pipeline.fetch.resource import Archive, FetchError, Resource
+from pipeline.store.locks import exclusive
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +39,8 @@ class TransientError(FetchError):
 
 
 def obtain_address(resource: Resource, target: Path, request: Request) -> None:
-    """Download the file from the first address that has the right bytes."""
-    if not resource.addresses:
+    """Download the file from the first address that has the right bytes, or an archive that has it as a member."""
+    if not (resource.addresses or resource.archives):
         advice = f"if you can get the file from its origin ({resource.origin}), put it into a mirror"
         raise SourceError(["no address is known"], advice)
     reasons = []
@@ -47,8 +50,29 @@ def obtain_address(resource: Resource, target: Path, request: Request) -> None:
             return
         except FetchError as error:
             reasons.append(f"{address}: {error}")
+    for archive in resource.archives:
+        try:
+            _take_member(archive, resource, target, request)
+            return
+        except SourceError as error:
+            reasons += error.reasons
+        except FetchError as error:
+            reasons.append(f"{archive.member} of {archive.file}: {error}")
     advice = "check the network and the proxy (https_proxy); a download that was cut short goes on where it stopped"
     raise SourceError(reasons, advice)
+
+
+def _take_member(archive: Archive, resource: Resource, target: Path, request: Request) -> None:
+    """Download an archive, unless another of its members has been fetched before, and copy the member out of it."""
+    whole = Resource(
+        "archives", archive.file, archive.sha256, resource.origin, archive.size, addresses=archive.addresses
+    )
+    path = whole.path(request.cache / ARCHIVES)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with exclusive(path.with_name(f".{path.name}.lock"), f"downloading {archive.file}"):
+        if not path.is_file() or fault_in(path, whole):
+            obtain_address(whole, path, request)
+    copy_member(path, archive.member, resource, target)
 
 
 def _download(address: str, resource: Resource, target: Path, progress: bool) -> None:
@@ -58,15 +82,15 @@ def _download(address: str, resource: Resource, target: Path, progress: bool) ->
             part.unlink()
         resumed = part.exists()
         # A process killed between the last byte and the renaming leaves a complete file.
-        if not (resumed and sha256_of(part) == resource.checksum):
+        if not resumed or fault_in(part, resource):
             _transfer_with_retries(address, part, resource, progress)
-        got = sha256_of(part)
-        if got == resource.checksum:
+        fault = fault_in(part, resource)
+        if not fault:
             os.replace(part, target)
             return
         part.unlink()
         if not resumed:
-            raise FetchError(f"{difference(resource.checksum, got)}; the download was deleted")
+            raise FetchError(f"{fault}; the download was deleted")
         logger.warning("%s: the partial download did not fit the rest; starting anew", resource.key)
 
 
@@ -115,9 +139,11 @@ def _transfer(address: str, part: Path, resource: Resource, progress: bool) -> N
             received = offset
             while chunk := _read(response, address):
                 received += len(chunk)
-                if resource.size is not None and received > resource.size:
+                try:
+                    resource.check_size(received)
+                except FetchError as error:
                     part.unlink()
-                    raise FetchError(f"larger than the expected {resource.size} bytes; the download was deleted")
+                    raise FetchError(f"{error}; the download was deleted") from error
                 output.write(chunk)
                 output.flush()  # so that a killed process loses nothing that has arrived
                 bar.update(len(chunk))

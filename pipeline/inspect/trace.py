@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.errors import KinoflowError
 from pipeline.fetch.catalogue import CATALOGUE
+from pipeline.fetch.checks import fault_in
 from pipeline.inspect.benchmarks import Used, used_for
 from pipeline.store.provenance import file_hash, read_record, sidecar_of
 
@@ -67,7 +68,7 @@ def _traced(path: Path) -> Traced:
     sha256 = file_hash(path) if path.exists() else None
     if not sidecar_of(path).is_file():
         published = CATALOGUE.get("/".join(path.parts[-2:]))
-        if published is not None and (published.sha256 is None or sha256 in (published.sha256, None)):
+        if published is not None and (sha256 is None or not fault_in(path, published)):
             return Traced(path, FETCHED if sha256 else MISSING, sha256, origin=published.origin)
         return Traced(path, UNRECORDED if sha256 else MISSING, sha256)
     record = read_record(path)

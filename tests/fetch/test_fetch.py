@@ -201,11 +201,13 @@ class FailingStream(io.BytesIO):
         return chunk
 
 
-def test_failure_in_the_middle_leaves_nothing_behind_and_keeps_the_old_file(tmp_path: Path) -> None:
+def test_failure_in_the_middle_leaves_nothing_behind_and_keeps_the_old_file(
+    tmp_path: Path, make_resource: Make
+) -> None:
     target = tmp_path / "file.bin"
     target.write_bytes(b"old")
     with pytest.raises(OSError, match="the disk is gone"):
-        write_verified(FailingStream(CONTENT[:55]), target, "0" * 64)
+        write_verified(FailingStream(CONTENT[:55]), target, make_resource(CONTENT))
     assert files_below(tmp_path) == ["file.bin"]
     assert target.read_bytes() == b"old"
 
@@ -246,7 +248,7 @@ def test_unknown_name_gives_near_matches(tmp_path: Path, name: str, near: str) -
 
 
 def test_name_like_nothing_lists_the_groups() -> None:
-    with pytest.raises(FetchError, match=r"known are cifar10, .*wikitext-2"):
+    with pytest.raises(FetchError, match=r"known are carbon_24, cifar10, .*wikitext-2"):
         find("???")
 
 
@@ -261,6 +263,9 @@ def test_rows_say_size_sources_and_whether_cached(tmp_path: Path) -> None:
     assert rows["digits/digits.csv.gz"]["cached"] == "yes"
     assert rows["digits/digits.csv.gz"]["sources"] == "embedded, mirror"
     assert rows["digits/digits.csv.gz"]["size"] == "0.06 MB"
+    assert rows["digits/digits.csv.gz"]["check"] == "SHA-256"
+    assert rows["mp20/train.csv"]["check"] == "Git object"
+    assert rows["wikitext-2/wiki.test.raw"]["sources"] == "address, mirror"
     assert rows["gpt2_vocabulary/vocab.bpe"]["cached"] == "no"
     assert rows["gpt2_vocabulary/vocab.bpe"]["sources"] == "package, address, mirror"
 
@@ -269,6 +274,7 @@ def test_rows_say_size_sources_and_whether_cached(tmp_path: Path) -> None:
     "changes, words",
     [
         ({"sha256": "abc"}, "sha256 is 'abc'"),
+        ({"git_object": "0" * 64}, "give 40 lower-case hexadecimal digits"),
         ({"file": "../escape"}, "name or file"),
         ({"name": "a/../b"}, "name or file is '..'"),
         ({"file": ".hidden"}, "name or file is '.hidden'"),

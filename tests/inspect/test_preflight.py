@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from tiny import TINY, TINY_MATERIALS, TINY_PIXELS, TINY_TEXT
 from pipeline.cli import main
 from pipeline.config import Config
 from pipeline.config.expansion import merge, with_complete_runs
+from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.inspect.jobs import all_jobs
 from pipeline.inspect.preflight.check import preflight
 from pipeline.inspect.preflight.findings import Findings
@@ -49,18 +51,27 @@ def test_a_run_that_has_all_it_needs_has_no_problems() -> None:
 
 def test_all_that_is_missing_is_listed_at_once() -> None:
     materials = merge(TINY_MATERIALS, {"data": {"path": "salts.extxyz"}})
-    mp20 = merge(TINY_MATERIALS, {"data": {"name": "mp20"}})
     part = merge(TINY_MATERIALS, {"data": {"name": "mp20_part"}})
-    found = problems({"salts": materials, "mp20": mp20, "part": part, "text": TINY_TEXT})
+    found = problems({"salts": materials, "part": part, "text": TINY_TEXT})
     for words in (
         ["experiments.salts.data: salts.extxyz: no such file or folder"],
         ["experiments.salts.crystals.hull", "entries.json: no such file or folder"],
-        ["experiments.mp20.data: mp20/train.csv: its SHA-256 is not known", "data.checksums"],
         ["experiments.part.data: mp20_part/train.csv.gz cannot be had", "data.mirror or KINOFLOW_MIRROR"],
         ["experiments.text.data: rhymes: no such file or folder"],
     ):
         assert any(all(word in problem for word in words) for problem in found), words
-    assert len(found) == 1 + 1 + 3 + 3 + 1
+    assert len(found) == 1 + 1 + 3 + 1
+
+
+def test_published_data_need_nothing_but_a_network() -> None:
+    published = {"data": {"name": "mp20"}, "crystals": {"hull": "mirror"}}
+    Path("mirror").touch()
+    found = preflight(config({"published": merge(TINY_MATERIALS, published)}))
+    assert found.problems == []
+    assert any("mp20/train.csv" in remark for remark in found.remarks)
+    problem, *_ = problems({"published": merge(TINY_MATERIALS, published)}, data={"order": ["mirror"]})
+    assert "add 'address' to data.order" in problem
+    assert "put the file with Git object b1c9d498565ac2fd8d075a51ff2ef5e51ba6c21f" in problem
 
 
 def test_only_the_jobs_that_will_run_are_looked_at() -> None:
@@ -71,22 +82,24 @@ def test_only_the_jobs_that_will_run_are_looked_at() -> None:
     assert [problem.partition(":")[0] for problem in found] == ["experiments.text.data"]
 
 
-def test_a_file_in_the_mirror_or_the_cache_is_there_and_a_damaged_one_is_not() -> None:
+def test_a_file_in_the_mirror_or_the_cache_is_there_and_a_damaged_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     content, name = b"a structure", "mp20/train.csv"
-    checksums = {f"mp20/{part}.csv": hashlib.sha256(content).hexdigest() for part in ("train", "val", "test")}
+    for part in ("train", "val", "test"):
+        known = replace(CATALOGUE[f"mp20/{part}.csv"], git_object=hashlib.sha1(b"blob 11\0" + content).hexdigest())
+        monkeypatch.setitem(CATALOGUE, known.key, known)
     for folder, part in (("mirror", "train"), ("mirror", "val"), ("cache", "test")):
         path = Path(folder, "mp20", f"{part}.csv")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    data = {"cache": "cache", "mirror": "mirror", "order": ["mirror"], "checksums": checksums}
+    data = {"cache": "cache", "mirror": "mirror", "order": ["mirror"]}
     experiment = merge(TINY_MATERIALS, {"data": {"name": "mp20"}, "crystals": {"hull": "mirror"}})
     assert problems({"mp20": experiment}, data=data) == []
     Path("mirror", name).write_bytes(b"others")
     Path("cache/mp20/test.csv").write_bytes(b"torn")
     damaged, torn = problems({"mp20": experiment}, data=data)
-    assert "mirror/mp20/train.csv: checksum differs" in damaged
+    assert "mirror/mp20/train.csv: Git object id differs" in damaged
     assert "add 'address' to data.order" in damaged
-    assert "cache/mp20/test.csv: checksum differs" in torn
+    assert "cache/mp20/test.csv: Git object id differs" in torn
     assert "remove it, and it is fetched again" in torn
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.errors import KinoflowError
+from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.inspect.trace import CHANGED, FETCHED, MISSING, UNRECORDED, as_json, as_text, trace_artefact
 from pipeline.store.provenance import sidecar_of, write_provenance
 
@@ -24,6 +26,8 @@ def made(path: Path, *inputs: Path) -> Path:
 def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     """A table of two scores, which share tokens from one file of the catalogue and one of the user."""
     monkeypatch.setattr("pipeline.store.provenance._taken_up", [])  # by other tests of this process
+    known = replace(CATALOGUE["mp20/train.csv"], git_object="c746e94d1cbd4a97dbab2a74c9f825e84147304c")
+    monkeypatch.setitem(CATALOGUE, known.key, known)
     results = tmp_path / "results/tiny"
     data, own = tmp_path / "data/cache/mp20/train.csv", tmp_path / "own.txt"
     for path in (data, own):
@@ -65,6 +69,11 @@ def test_a_file_that_was_made_again_is_marked_where_the_old_one_was_used(chain: 
     write_provenance([chain["scores"]], {}, 3, [chain["tokens"]])
     text = as_text(trace_artefact(chain["table"]))
     assert "CHANGED since, it was" in lines_about(chain["scores"], text)[0]
+
+
+def test_a_file_that_is_not_what_the_catalogue_says_was_not_fetched(chain: dict[str, Path]) -> None:
+    chain["data"].write_text("others")
+    assert trace_artefact(chain["table"]).files[chain["data"]].state == UNRECORDED
 
 
 def test_files_and_records_that_are_missing_are_reported_not_fatal(chain: dict[str, Path]) -> None:
