@@ -22,6 +22,7 @@ from pipeline.config import Strict
 from pipeline.crystals import tokens as crystal_tokens
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.reading import COLUMNS, read_structures
+from pipeline.crystals.rejections import summary_of
 from pipeline.crystals.table import Row, crystal_of, frame_of, records_of, row_of
 from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
@@ -91,9 +92,9 @@ def rows_of(frame: pd.DataFrame, options: CrystalOptions, seed: int) -> pd.DataF
     taken = frame_of(rows, COLUMNS | {"split": "str", "niggli": "bool"})
     for split in SPLITS:
         chosen = taken[taken["split"] == split]
-        rejected = rejections(chosen)
-        print(f"{split}: {len(chosen) - sum(rejected.values())} structures, {sum(rejected.values())} rejected")
-        print("".join(f"  {count} x {reason}\n" for reason, count in rejected.items()), end="", flush=True)
+        rejected = int((chosen["reason"] != "").sum())
+        print(f"{split}: {len(chosen) - rejected} structures, {rejected} rejected")
+        print("".join(f"  {line}\n" for line in summary_of(chosen)), end="", flush=True)
     return taken
 
 
@@ -105,18 +106,12 @@ def tokens_of(name: str, rows: pd.DataFrame, options: CrystalOptions) -> TokenDa
         crystals = [crystal_of(row) for row in records_of(chosen[chosen["reason"] == ""])]
         if not crystals:
             rejected = f"{len(chosen)} structures, all of them rejected" if len(chosen) else "no structures at all"
-            why = "".join(f"\n  {count} x {reason}" for reason, count in rejections(chosen).items())
+            why = "".join(f"\n  {line}" for line in summary_of(chosen))
             raise KinoflowError(f"{name}: nothing in the split {split!r}: {rejected}; give more or other data{why}")
         encode = partial(crystal_tokens.encode, rounding=options.rounding, max_atoms=options.max_atoms)
         splits[split] = torch.from_numpy(np.stack([encode(crystal) for crystal in crystals if crystal]))
     origin = {"name": name} | options.model_dump()
     return TokenData(**splits, vocabulary=vocabulary(options), origin=origin, distances=distances(options))
-
-
-def rejections(rows: pd.DataFrame) -> dict[str, int]:
-    """Return how many rows were rejected for each reason; text after a colon is about one structure, and ignored."""
-    counts = rows["reason"][rows["reason"] != ""].str.split(":").str[0].value_counts()
-    return {str(reason): int(count) for reason, count in counts.items()}
 
 
 def _taken(records: list[Row], split: str, options: CrystalOptions, seed: int) -> list[Row]:
