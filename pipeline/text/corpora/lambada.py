@@ -8,7 +8,7 @@ from pipeline.text.corpus import Document
 from pipeline.text.detokenise import lambada
 from pipeline.text.reading import json_lines, text_in
 
-FILES = ("lambada/lambada_openai.jsonl",)
+FILES = ("lambada/lambada_test.jsonl",)
 SPLITS = ("test",)
 DETOKENISED = True
 
@@ -20,5 +20,4 @@ class Options(Strict):
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
     """Yield the passages with their last words."""
     for row, where in json_lines(cache / FILES[0]):
-        context, word = (text_in(row, column, where) for column in ("context", "continuation"))
-        yield Document(lambada(f"{context.strip()} {word.strip()}"))
+        yield Document(lambada(text_in(row, "text", where)))

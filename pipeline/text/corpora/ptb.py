@@ -1,7 +1,4 @@
-"""The Penn Treebank as T. Mikolov prepared it: news in lower case, 10,000 words; one document per split.
-
-This project does not know the checksums of its files: give them in `data.checksums` (see config/README.md).
-"""
+"""The Penn Treebank as T. Mikolov prepared it: news in lower case, 10,000 words; one document per split."""
 
 from collections.abc import Iterator
 from pathlib import Path
