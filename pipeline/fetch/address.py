@@ -40,7 +40,7 @@ class TransientError(FetchError):
 
 def obtain_address(resource: Resource, target: Path, request: Request) -> None:
     """Download the file from the first address that has the right bytes, or an archive that has it as a member."""
-    if not (resource.addresses or resource.archives):
+    if not resource.has_address:
         advice = f"if you can get the file from its origin ({resource.origin}), put it into a mirror"
         raise SourceError(["no address is known"], advice)
     reasons = []

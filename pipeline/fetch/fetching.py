@@ -101,7 +101,7 @@ def list_resources(cache: Path) -> list[dict[str, str]]:
     """Return a row for each file of the catalogue: name, size, sources, check, whether cached, origin and licence."""
     rows = []
     for key, resource in CATALOGUE.items():
-        known = (resource.embedded, resource.packages, resource.addresses or resource.archives, resource.copies)
+        known = (resource.embedded, resource.packages, resource.has_address, resource.copies)
         rows.append(
             {
                 "name": key,
@@ -156,28 +156,27 @@ class Available:
 
 def available(resource: Resource, cache: Path, order: Sequence[str], mirror: Path | None) -> Available:
     """Return where the verified file is, or may be; raise a FetchError if its checksum is not known."""
-    fault = _cached_fault(resource.path(cache), resource)
+    target, _ = resource.path(cache), resource.checks  # an error if nothing can be checked
+    fault = _cached_fault(target, resource)
     if fault == "":
         return Available("cache")
     if fault is not None:  # the workflow does not fetch a file that exists
-        return Available(None, (f"{resource.path(cache)}: {fault}; remove it, and it is fetched again",))
+        return Available(None, (f"{target}: {fault}; remove it, and it is fetched again",))
     reasons: list[str] = []
     for kind in order:
         if found := _look(resource, kind, mirror, reasons):
             return Available(found)
-    for kind, places in {"package": resource.packages, "address": resource.addresses or resource.archives}.items():
+    for kind, places in {"package": resource.packages, "address": resource.has_address}.items():
         if places and kind not in order:
             reasons.append(f"add {kind!r} to data.order to have it from there")
-    reasons.append(f"or put the file with {resource.expected} at {resource.path(cache)}")
+    reasons.append(f"or put the file with {resource.expected} at {target}")
     return Available(None, tuple(reasons))
 
 
 def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]) -> str | None:
     """Return `kind`, or `network`, if the resource is available there; otherwise add the reason to `reasons`."""
     if kind == "embedded":
-        return (
-            "embedded" if any(_is_right(path, open_plainly, resource, reasons) for path in _shipped(resource)) else None
-        )
+        return "embedded" if any(_is_right(path, resource, reasons) for path in _shipped(resource)) else None
     if kind == "mirror":
         if mirror is None or not mirror.is_dir():
             what = "there is no mirror" if mirror is None else f"the mirror {mirror} is not a directory"
@@ -185,7 +184,7 @@ def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]
             reasons.append(f"{what}: set data.mirror or {MIRROR_VARIABLE} to a directory that has {wanted}")
             return None
         copies = {mirror / path: opened for path, opened in resource.copies.items()}
-        if any(_is_right(path, opened, resource, reasons) for path, opened in copies.items()):
+        if any(_is_right(path, resource, reasons, opened) for path, opened in copies.items()):
             return "mirror"
         if not any(path.is_file() for path in copies):
             reasons.append(f"the mirror {mirror} has no {' or '.join(resource.copies)}")
@@ -195,7 +194,7 @@ def _look(resource: Resource, kind: str, mirror: Path | None, reasons: list[str]
             return NETWORK
         reasons.append(f"npm, which gets {resource.packages[0].name}, is not installed")
         return None
-    return NETWORK if kind == "address" and (resource.addresses or resource.archives) else None
+    return NETWORK if kind == "address" and resource.has_address else None
 
 
 def _shipped(resource: Resource) -> list[Path]:
@@ -204,7 +203,9 @@ def _shipped(resource: Resource) -> list[Path]:
     return [Path(folder, member) for spec, member in specs if spec for folder in spec.submodule_search_locations or ()]
 
 
-def _is_right(path: Path, opened: Callable[[Path], IO[bytes]], resource: Resource, reasons: list[str]) -> bool:
+def _is_right(
+    path: Path, resource: Resource, reasons: list[str], opened: Callable[[Path], IO[bytes]] = open_plainly
+) -> bool:
     if not path.is_file():
         return False
     try:

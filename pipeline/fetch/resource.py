@@ -11,9 +11,8 @@ from pipeline.errors import KinoflowError
 
 MIRROR_VARIABLE = "KINOFLOW_MIRROR"  # names the mirror if the configuration does not
 SHA256, GIT_OBJECT = "SHA-256", "Git object"
-LARGEST = (
-    100 << 20
-)  # bytes of a file of unknown size; the files of this kind come from GitHub, which takes no larger ones
+# Most bytes of a file whose size is not known. All such files come from GitHub, which takes no larger ones.
+LARGEST = 100 << 20
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SHA1 = re.compile(r"[0-9a-f]{40}")
@@ -161,6 +160,11 @@ class Resource:
             known = f"the SHA-256 of {self.key} is known to be {self.sha256}"
             raise FetchError(f"data.checksums: {known}, not {sha256}; remove the entry")
         return replace(self, sha256=sha256)
+
+    @property
+    def has_address(self) -> bool:
+        """Whether an address is known, of the file or of an archive with it."""
+        return bool(self.addresses or self.archives)
 
     @property
     def copies(self) -> dict[str, Callable[[Path], IO[bytes]]]:

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.config import Fetching
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.fetch.fetching import fetch, fetch_by_name
+from pipeline.fetch.fetching import available, fetch, fetch_by_name
 from pipeline.fetch.resource import FetchError, Resource
 
 CONTENT = b"material_id,cif\n"
@@ -29,6 +29,8 @@ def test_without_a_checksum_nothing_is_fetched_and_the_error_says_what_to_do(tmp
     for part in ("https://example.org/train.csv", "sha256sum train.csv", "data.checksums: {group/train.csv:"):
         assert part in str(raised.value)
     assert not (tmp_path / "cache").exists()
+    with pytest.raises(FetchError, match="its SHA-256 is not known"):
+        available(UNKNOWN, tmp_path / "cache", ["address"], None)
 
 
 def test_with_the_users_checksum_the_file_is_fetched(tmp_path: Path, mirror: Path) -> None:

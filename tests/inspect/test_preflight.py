@@ -18,13 +18,15 @@ from tiny import TINY, TINY_MATERIALS, TINY_PIXELS, TINY_TEXT
 from pipeline.cli import main
 from pipeline.config import Config
 from pipeline.config.expansion import merge, with_complete_runs
+from pipeline.config.loading import load_config
 from pipeline.fetch.catalogue import CATALOGUE
-from pipeline.inspect.jobs import all_jobs
+from pipeline.inspect.jobs import all_jobs, needed_files
 from pipeline.inspect.preflight.check import preflight
 from pipeline.inspect.preflight.findings import Findings
 from pipeline.inspect.preflight.machine import check_disk, other_packages, results_need
 
 BOARD = TINY["experiments"]["checkerboard"]
+CONFIGS = Path(__file__).parents[2] / "config"
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +63,14 @@ def test_all_that_is_missing_is_listed_at_once() -> None:
     ):
         assert any(all(word in problem for word in words) for problem in found), words
     assert len(found) == 1 + 1 + 3 + 1
+
+
+@pytest.mark.parametrize("scale", ["demo", "small", "paper"])
+def test_every_file_of_a_scale_can_be_had_without_a_mirror(scale: str) -> None:
+    needed = needed_files(load_config(CONFIGS / f"{scale}.yaml"))
+    assert needed
+    for resource in map(CATALOGUE.__getitem__, needed):
+        assert resource.embedded or resource.packages or resource.addresses or resource.archives, resource.key
 
 
 def test_published_data_need_nothing_but_a_network() -> None:
