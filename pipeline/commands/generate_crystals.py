@@ -50,7 +50,7 @@ def generate_crystals(
         template: structure whose parts are fixed (.cif, .extxyz)
         keep: parts of the template to fix: composition, lattice, sites; of some atoms, counted from 1, like sites:1-4,7
             (default: composition); the network sees numbers rounded to tokens (0.1 A, 1 degree, 0.01 of a side), but
-            the output has them exactly
+            the crystals that are written have them exactly
         count: crystals to generate
         seed: seed of the draws
         tokens: tokens from `prepare` (default: those of the results)

@@ -67,6 +67,6 @@ def generate_crystals(
         order.record(),
         seed,
         [tokens, weights, *([order.template] if order.template else [])],
-        exact=[template.exact.restored for template in planned.templates],
+        exact=[template.exact.restored for template in planned.templates] if order.template else None,
     )
     print(f"{int((made['reason'] == '').sum())} of {count} are crystals: {table}, {extxyz}, {cifs}")

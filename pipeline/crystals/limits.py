@@ -10,7 +10,7 @@ from torch import Tensor
 from pipeline.crystals import tokens as crystal_tokens
 from pipeline.crystals.elements import LAST, NUMBERS, SYMBOLS
 from pipeline.crystals.validity import composition_valid
-from pipeline.errors import KinoflowError, did_you_mean
+from pipeline.errors import KinoflowError
 
 RULE = "smact14"  # of charge neutrality, as in the tables
 
@@ -92,8 +92,8 @@ def _elements_in(flag: str, words: Sequence[str]) -> frozenset[int]:
     symbols = [symbol for word in words for symbol in word.split("-")]
     for symbol in symbols:
         if symbol not in NUMBERS:
-            hint = did_you_mean(symbol, SYMBOLS) if symbol else "write it like Li-P-S"
-            raise KinoflowError(f"--{flag} {' '.join(words)}: {symbol!r} is no element from Z = 1 to {LAST}; {hint}")
+            wrong = f"{symbol!r} is no element from Z = 1 (H) to {LAST} (Pu)"
+            raise KinoflowError(f"--{flag} {' '.join(words)}: {wrong}; write symbols like Li-P-S")
     return frozenset(NUMBERS[symbol] for symbol in symbols)
 
 

@@ -35,6 +35,8 @@ from pipeline.crystals.templates import Kept, Template, blank, cells_of, from_st
 from pipeline.errors import KinoflowError
 from pipeline.tokens.token_data import TokenData
 
+Given = tuple[int, list[int]]  # the number of atoms, and elements for some of them besides those that are kept
+
 
 @dataclass(frozen=True)
 class Order:
@@ -100,7 +102,7 @@ def plan(order: Order, data: TokenData, count: int, generator: torch.Generator) 
     sizes = _possible_sizes(order, limits, crystal, kept, least)
     notes: list[str] = []
     if order.formula is not None:
-        further = _of_formula(order, limits, sizes, given, max_atoms, count)
+        further = _of_formula(order, limits, sizes, max_atoms, count)
     elif kept is not None and sizes == [len(kept.elements)]:
         if fault := limits.fault_of(given):
             raise KinoflowError(f"--keep {' '.join(order.parts)}: {fault}")
@@ -145,10 +147,8 @@ def _possible_sizes(
     return possible
 
 
-def _of_formula(
-    order: Order, limits: Limits, sizes: Sequence[int], given: Counter[int], max_atoms: int, count: int
-) -> list[tuple[int, list[int]]]:
-    """Return the size and the elements of each crystal, the multiples of a formula in turn."""
+def _of_formula(order: Order, limits: Limits, sizes: Sequence[int], max_atoms: int, count: int) -> list[Given]:
+    """Return what is given of each crystal: the multiples of a formula in turn."""
     formula = order.formula or ""
     cells = cells_of(formula, formula_units=order.units, max_atoms=max_atoms)
     if fault := limits.fault_of(Counter(cells[0])):
@@ -168,32 +168,39 @@ def _drawn(
     data: TokenData,
     count: int,
     generator: torch.Generator,
-) -> tuple[list[tuple[int, list[int]]], list[str]]:
-    """Return the size and the further elements of each crystal, drawn, and what to tell the user about it."""
-    notes = []
-    if limits.neutral:
-        known = training_compositions(data)
-        laws = laws_of_compositions(limits, sizes, least, known)
-        if not laws:
-            where = f"of {limits.system}" if limits.system else "in the training set"
-            what = f"no composition {where} with {range_text(sizes)} atoms is neutral and has all that is given"
-            raise KinoflowError(f"--charge-neutral: {what}; allow more, or name a --chemical-system")
-        sizes = sorted(laws)
-        seen = sum(one in known for law in laws.values() for one in law)
-        notes.append(f"{sum(map(len, laws.values()))} charge-neutral compositions, {seen} of them in the training set")
-    seen_sizes = training_sizes(data)
-    weights = {size: seen_sizes[size] for size in sizes if seen_sizes[size]}
-    if not weights:
-        notes.append(f"the training set has no crystal of {range_text(sizes)} atoms: each number is equally likely")
-        weights = dict.fromkeys(sizes, 1)
-    drawn = draw(weights, count, generator)
+) -> tuple[list[Given], list[str]]:
+    """Return what is given of each crystal besides what is kept, drawn, and what to tell the user about it."""
     if not limits.neutral:
+        drawn, notes = _drawn_sizes(sizes, data, count, generator)
         return [(size, sorted((least - given).elements())) for size in drawn], notes
-    chosen = [draw(laws[size], 1, generator)[0] for size in drawn]
-    notes.append(f"{len(set(chosen))} different ones were drawn for {count} crystals")
-    return [
-        (size, sorted((Counter(dict(one)) - given).elements())) for size, one in zip(drawn, chosen, strict=True)
-    ], notes
+    known = training_compositions(data)
+    laws = laws_of_compositions(limits, sizes, least, known)
+    if not laws:
+        where = f"of {limits.system}" if limits.system else "in the training set"
+        what = f"no composition {where} with {range_text(sizes)} atoms is neutral and has all that is given"
+        raise KinoflowError(f"--charge-neutral: {what}; allow more, or name a --chemical-system")
+    drawn, notes = _drawn_sizes(sorted(laws), data, count, generator)
+    of_size = {size: iter(draw(laws[size], number, generator)) for size, number in Counter(drawn).items()}
+    chosen = [next(of_size[size]) for size in drawn]
+    seen, found = (sum(one in known for law in laws.values() for one in law), sum(map(len, laws.values())))
+    notes.append(
+        f"{found} charge-neutral compositions, {seen} of them in the training set; {len(set(chosen))} were drawn for "
+        f"{count} crystals"
+    )
+    further = [sorted((Counter(dict(one)) - given).elements()) for one in chosen]
+    return list(zip(drawn, further, strict=True)), notes
+
+
+def _drawn_sizes(
+    sizes: Sequence[int], data: TokenData, count: int, generator: torch.Generator
+) -> tuple[list[int], list[str]]:
+    """Return numbers of atoms as often as in the training set, and a note if it has none of them."""
+    known = training_sizes(data)
+    if weights := {size: known[size] for size in sizes if known[size]}:
+        return draw(weights, count, generator), []
+    note = f"the training set has no crystal of {range_text(sizes)} atoms"
+    note += ": each number is equally likely" if len(sizes) > 1 else ""
+    return draw(dict.fromkeys(sizes, 1), count, generator), [note]
 
 
 def _unseen(named: Collection[int], data: TokenData) -> list[str]:
