@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,13 @@ def test_compositions_of_a_system_are_drawn_with_one_more_than_their_count() -> 
     assert abs(drawn["seen"] / 4000 - 7 / 8) < 0.02
 
 
+def test_a_system_of_too_many_compositions_takes_those_of_the_training_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.crystals.compositions.MOST", 3)
+    limits = Limits.of(max_atoms=12, chemical_system="Na-Cl", atoms="2-4", charge_neutral=True)
+    known: Counter[Composition] = Counter({((NA, 1), (CL, 1)): 6, ((NA, 1), (CL, 2)): 5, ((NA, 5), (CL, 5)): 4})
+    assert laws_of_compositions(limits, limits.sizes, Counter(), known) == {2: {((NA, 1), (CL, 1)): 6}}
+
+
 def test_every_composition_is_listed_once() -> None:
     found = list(compositions([LI, P, S], 6, Counter({P: 1})))
     assert len(found) == len(set(found)) == 21
@@ -196,6 +204,17 @@ def test_elements_of_some_atoms_are_kept_and_others_are_added(
         assert S in row["numbers"]
         assert set(row["numbers"]) <= {NA, CL, S}
         assert np.allclose(row["fractions"][:6], rock_salt().fractions[:2].ravel())
+
+
+def test_the_lattice_of_a_large_structure_is_kept_around_few_atoms(folder: Path, tmp_path: Path) -> None:
+    large = rock_salt(side=5.6437)
+    large = replace(
+        large, numbers=np.tile(large.numbers, 2), fractions=np.concatenate([large.fractions, large.fractions + 0.1])
+    )
+    (tmp_path / "large.cif").write_text(cif_text(large))
+    made = planned(folder, count=2, template=tmp_path / "large.cif", keep=["lattice"], atoms="3")
+    assert all(int((template.kinds == ELEMENT).sum()) == 3 for template in made.templates)
+    assert np.allclose(made.templates[0].exact.restored(wurtzite()).lengths, 5.6437)
 
 
 def test_a_formula_is_put_on_kept_sites_in_random_order(folder: Path) -> None:
