@@ -19,7 +19,7 @@ from pipeline.tokens.token_data import TokenData, parts_of
 Composition = tuple[tuple[int, int], ...]
 Key = TypeVar("Key")
 
-MOST = 100_000  # compositions that are listed; more would take minutes
+MOST = 100_000  # compositions that are listed, which takes some 5 seconds
 
 
 def training_sizes(data: TokenData) -> Counter[int]:

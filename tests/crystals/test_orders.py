@@ -1,9 +1,11 @@
 """Crystals to order: none breaks it, on any path, and what cannot be is explained."""
 
+import doctest
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from tiny import TINY, TINY_MATERIALS, write_salts
 from pipeline.cli import main
 from pipeline.config import Config
 from pipeline.config.loading import load_config, merge
+from pipeline.crystals import compositions as all_compositions
+from pipeline.crystals import limits, templates
 from pipeline.crystals.compositions import Composition, compositions, draw, laws_of_compositions
 from pipeline.crystals.elements import NUMBERS
 from pipeline.crystals.export import cif_text
@@ -152,9 +156,9 @@ def test_neutral_compositions_without_a_system_are_those_of_the_training_set(fol
 
 
 def test_compositions_of_a_system_are_drawn_with_one_more_than_their_count() -> None:
-    limits = Limits.of(max_atoms=12, chemical_system="Na-Cl", elements=["Na", "Cl"], atoms="2-4", charge_neutral=True)
+    bounds = Limits.of(max_atoms=12, chemical_system="Na-Cl", elements=["Na", "Cl"], atoms="2-4", charge_neutral=True)
     salt: Composition = ((NA, 1), (CL, 1))
-    laws = laws_of_compositions(limits, limits.sizes, Counter({NA: 1, CL: 1}), Counter({salt: 6}))
+    laws = laws_of_compositions(bounds, bounds.sizes, Counter({NA: 1, CL: 1}), Counter({salt: 6}))
     assert laws[2] == {salt: 7}
     assert laws[4][(NA, 2), (CL, 2)] == 1
     drawn = Counter(draw({"seen": 7, "unseen": 1}, 4000, torch.Generator().manual_seed(0)))
@@ -163,9 +167,9 @@ def test_compositions_of_a_system_are_drawn_with_one_more_than_their_count() -> 
 
 def test_a_system_of_too_many_compositions_takes_those_of_the_training_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.crystals.compositions.MOST", 3)
-    limits = Limits.of(max_atoms=12, chemical_system="Na-Cl", atoms="2-4", charge_neutral=True)
+    bounds = Limits.of(max_atoms=12, chemical_system="Na-Cl", atoms="2-4", charge_neutral=True)
     known: Counter[Composition] = Counter({((NA, 1), (CL, 1)): 6, ((NA, 1), (CL, 2)): 5, ((NA, 5), (CL, 5)): 4})
-    assert laws_of_compositions(limits, limits.sizes, Counter(), known) == {2: {((NA, 1), (CL, 1)): 6}}
+    assert laws_of_compositions(bounds, bounds.sizes, Counter(), known) == {2: {((NA, 1), (CL, 1)): 6}}
 
 
 def test_every_composition_is_listed_once() -> None:
@@ -208,9 +212,8 @@ def test_elements_of_some_atoms_are_kept_and_others_are_added(
 
 def test_the_lattice_of_a_large_structure_is_kept_around_few_atoms(folder: Path, tmp_path: Path) -> None:
     large = rock_salt(side=5.6437)
-    large = replace(
-        large, numbers=np.tile(large.numbers, 2), fractions=np.concatenate([large.fractions, large.fractions + 0.1])
-    )
+    places = np.concatenate([large.fractions, large.fractions + 0.1])
+    large = replace(large, numbers=np.tile(large.numbers, 2), fractions=places)
     (tmp_path / "large.cif").write_text(cif_text(large))
     made = planned(folder, count=2, template=tmp_path / "large.cif", keep=["lattice"], atoms="3")
     assert all(int((template.kinds == ELEMENT).sum()) == 3 for template in made.templates)
@@ -306,3 +309,10 @@ def test_limits_leave_other_tokens_alone() -> None:
     assert possible is not None
     assert int((~possible).sum()) == 94 - 3
     assert Limits.of(max_atoms=20, atoms="4").tokens() is None
+
+
+@pytest.mark.parametrize("module", [all_compositions, limits, templates])
+def test_examples_run(module: ModuleType) -> None:
+    results = doctest.testmod(module)
+    assert results.attempted
+    assert not results.failed
