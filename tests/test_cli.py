@@ -147,7 +147,7 @@ def test_check_prints_the_configuration_with_settings_and_defaults(
         (["evaluate-crystals", "nowhere", "--output", "x"], "nowhere"),
         (["evaluate-crystals", "x", "--experiment", "checkerboard", "--output", "x"], "not one on crystals"),
         (["generate-crystals", "--run", "mask_k0", "--formula", "NaCl", "--output", "x"], "did you mean 'mask_ko'"),
-        (["generate-crystals", "--run", "mask_ko", "--output", "x"], "give either --formula or --template"),
+        (["generate-crystals", "--run", "mask_ko", "--output", "x"], "nothing is ordered; give --formula"),
         (["generate-crystals", "--run", "ar", "--formula", "NaCl", "--weights", "no", "--output", "x"], "no such file"),
     ],
 )

@@ -1,13 +1,11 @@
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.stages.parameters import Count, Gpus, OptionalInput, Output
-
-Kept = Literal["composition", "lattice", "sites"]
+from pipeline.stages.parameters import Count, Gpus, OptionalInput, Output, Texts
 
 
 def generate_crystals(
@@ -18,47 +16,69 @@ def generate_crystals(
     experiment: str | None = None,
     formula: str | None = None,
     units: Count | None = None,
+    chemical_system: str | None = None,
+    elements: Texts = (),
+    exclude: Texts = (),
+    atoms: str | None = None,
+    charge_neutral: Annotated[bool, Parameter(negative=())] = False,
     template: OptionalInput = None,
-    keep: Annotated[tuple[Kept, ...], Parameter(consume_multiple=True, negative=())] = ("composition",),
+    keep: Texts = (),
     count: Count = 32,
     seed: int = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
     gpus: Gpus = 0,
 ) -> None:
-    """Generate crystals from a composition or a template.
+    """Generate crystals to order.
 
-    Fixes the composition, or parts of the template. A trained run fills in the rest.
+    Give a formula, limits on elements and atoms, parts of a template, or several of these. A trained run fills in the
+    rest, and no crystal breaks the order. How many atoms there are follows the training set, within the limits.
 
     Args:
-        run: name of a trained run with a path
+        run: name of a trained run; one without a path takes limits on elements and atoms only
         output: folder for crystals.parquet, crystals.extxyz and crystals.zip
         experiment: experiment of the configuration (default: the one on crystals)
         formula: composition to fix, e.g. LiFePO4
         units: formula units per cell (default: every number that fits, in turn)
-        template: structure whose parts are fixed, instead of a formula (.cif, .extxyz)
-        keep: parts of the template to fix
+        chemical_system: the only elements that may occur, all or some of them, e.g. Li-P-S
+        elements: elements that every crystal contains, each given to one of its atoms; others may occur
+        exclude: elements that no crystal contains
+        atoms: number of atoms, e.g. 8 or 4-12 (default: any)
+        charge_neutral: fix neutral compositions, by the oxidation states of SMACT (2014), where single elements and
+            alloys count as neutral; those of the chemical system (each with the weight 1 + its count in the training
+            set), or else of the training set
+        template: structure whose parts are fixed (.cif, .extxyz)
+        keep: parts of the template to fix: composition, lattice, sites; of some atoms, counted from 1, like sites:1-4,7
+            (default: composition); the network sees numbers rounded to tokens (0.1 A, 1 degree, 0.01 of a side), but
+            the crystals that are written have them exactly
         count: crystals to generate
         seed: seed of the draws
         tokens: tokens from `prepare` (default: those of the results)
         weights: weights from `train` (default: those of the results)
     """
     from pipeline.crystals.generation import generate_crystals
+    from pipeline.crystals.orders import Order
 
     name = crystal_experiment(given, experiment)
-    if (formula is None) == (template is None):
-        raise KinoflowError("give either --formula or --template")
+    order = Order(
+        formula=formula,
+        units=units,
+        template=template,
+        keep=keep,
+        chemical_system=chemical_system,
+        elements=elements,
+        exclude=exclude,
+        atoms=atoms,
+        charge_neutral=charge_neutral,
+    )
     tokens, weights = given.trained(given.job(name, run), tokens, weights)
     generate_crystals(
         given.config,
         name,
         run,
+        order,
         tokens=tokens,
         weights=weights,
-        formula=formula,
-        units=units,
-        template=template,
-        keep=keep,
         count=count,
         seed=seed,
         gpus=gpus,

@@ -7,7 +7,7 @@ import json
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +35,19 @@ def write_crystals(
     settings: Mapping[str, Any],
     seed: int,
     inputs: Sequence[Path],
+    exact: Sequence[Callable[[Crystal], Crystal]] | None = None,
 ) -> pd.DataFrame:
-    """Write and return the crystals of samples, with the settings, seed and inputs as their provenance."""
+    """Write and return the crystals of samples, with the settings, seed and inputs as their provenance.
+
+    Parts of a crystal may have been given. Then `exact` has for each one what puts back the numbers that tokens round.
+    """
     rows = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pymatgen warns about every noble gas
         for number, tokens in enumerate(samples.tokens.numpy(), start=1):
             id = f"{samples.conditions['run']}-{number:06d}"
             crystal, reason = decode(tokens, id)
+            crystal = crystal if crystal is None or exact is None else exact[number - 1](crystal)
             rows.append(rejected_row(id, reason) if crystal is None else row_of(crystal, reason=reason))
     frame = frame_of(rows, CRYSTAL_COLUMNS)
     write_table(table, frame)

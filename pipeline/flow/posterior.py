@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pipeline.flow.allowed import Allowed
 from pipeline.flow.categorical import draw_from_logits
 from pipeline.flow.checks import check_distribution, check_logits, check_possible, check_size, check_tokens
 from pipeline.flow.chunks import small_chunks
@@ -68,7 +69,7 @@ class PosteriorSampler:
 
     Nothing here waits for the device but the checks of logits, which a block of `deferred_checks` puts off. `draw` is
     `draw_from_logits` with its filters. If the model `answers_at` some places, it takes them as `at` [n] and returns
-    only their logits, [n, K].
+    only their logits, [n, K]. Tokens that are not `allowed` get no mass, before the filters see the rest.
     """
 
     def __init__(
@@ -78,8 +79,10 @@ class PosteriorSampler:
         draw: Callable[[Tensor, Tensor], Tensor] = draw_from_logits,
         labels: Tensor | None = None,
         answers_at: bool = False,
+        allowed: Allowed | None = None,
     ) -> None:
         self._model, self._draw, self._labels, self._answers_at = model, draw, labels, answers_at
+        self._allowed = allowed
         vocabulary = path.vocabulary
         of_kinds = [vocabulary.columns(kind) for kind in range(vocabulary.kinds)]
         self._columns = [columns if isinstance(columns, slice) else Table(columns) for columns in of_kinds]
@@ -98,10 +101,13 @@ class PosteriorSampler:
         rows = logits.flatten(0, -2)
         if asked.places is not None:
             z, rows = z[asked.places], rows if answers else rows[asked.places]
+        allowed = self._allowed and self._allowed.at(asked.rows, x.shape[1], asked.places)
         drawn = torch.empty_like(z)
         for which, of_kind in zip(asked.of_kinds, self._columns, strict=True):
             columns = of_kind if isinstance(of_kind, slice) else of_kind.on(z.device)
             possible, numbers = rows[:, columns][which], uniforms[which]
+            if allowed is not None:
+                possible = possible.masked_fill(~allowed.sets[:, columns][allowed.which[which]], -torch.inf)
             tokens = torch.empty(len(possible), dtype=torch.int64, device=z.device)
             for part in small_chunks(numbers, possible.shape[1]):
                 tokens[part] = self._draw(possible[part], numbers[part])

@@ -4,6 +4,7 @@ They are listed here and not in the package's `__init__`, because every stage de
 must not train a network again.
 """
 
+from pipeline.flow.allowed import Allowed
 from pipeline.flow.clamp import Clamp
 from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
 from pipeline.flow.elbo import general_elbo
@@ -36,6 +37,7 @@ __all__ = [
     "SCHEDULERS",
     "STEPS",
     "VELOCITIES",
+    "Allowed",
     "Beta",
     "Bound",
     "Clamp",

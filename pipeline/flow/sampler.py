@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pipeline.errors import did_you_mean
+from pipeline.flow.allowed import Allowed
 from pipeline.flow.categorical import draw_from_logits, uniform
 from pipeline.flow.checks import check_count, check_tokens, deferred_checks
 from pipeline.flow.clamp import Clamp, Given
@@ -57,6 +58,7 @@ def sample(
     top_p: float | None = None,
     corrector: Corrector | None = None,
     clamp: Clamp | None = None,
+    allowed: Allowed | None = None,
     progress: Callable[[int, int], None] | None = None,
     on_step: Callable[[Tensor, float], None] | None = None,
     labels: Tensor | None = None,
@@ -78,6 +80,8 @@ def sample(
     on to it. Say so if it `answers_at` some places only, or takes `ragged` batches: without the last columns if no
     sample has anything to generate there.
 
+    The tokens that a `clamp` fixes are kept, and every other token ends in its set of `allowed` ones.
+
     >>> path = build_path("metric", Vocabulary.single(4))
     >>> model = ExactPosterior(path, torch.tensor([[0, 1], [3, 2]]), torch.tensor([0.5, 0.5]))
     >>> generator = torch.Generator().manual_seed(0)
@@ -97,7 +101,10 @@ def sample(
     transition = Transition(path, VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity, step, corrector)
     chances = _chances(transition, grid, way, clamp)
     draw = partial(draw_from_logits, temperature=temperature, top_k=top_k, top_p=top_p)
-    posterior = PosteriorSampler(model, path, draw, labels, answers_at)
+    if allowed is not None:
+        allowed = allowed.on(kinds.device)
+        allowed.check(path.vocabulary, kinds, clamp)
+    posterior = PosteriorSampler(model, path, draw, labels, answers_at, allowed)
     with deferred_checks():
         x = path.sample_source(kinds, generator)
         x = x if given is None else given.put(x, grid[0])

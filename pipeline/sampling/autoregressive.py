@@ -6,6 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from pipeline.flow.allowed import Allowed
 from pipeline.flow.categorical import draw, sharpen, uniform
 from pipeline.flow.clamp import Clamp
 from pipeline.flow.vocabulary import Vocabulary
@@ -53,21 +54,27 @@ def sample_in_order(
     top_k: int | None = None,
     top_p: float | None = None,
     given: Clamp | None = None,
+    allowed: Allowed | None = None,
     progress: Callable[[int, int], None] | None = None,
     on_step: Callable[[Tensor, float], None] | None = None,
 ) -> Tensor:
     """Draw tokens [B, D] in order, each of its position's kind; tokens that are `given` are kept.
 
+    Where tokens are `allowed`, each is drawn from its set, in which the probabilities add up to 1.
     `on_step` gets the tokens so far, with masks in place of the rest, and the share that is drawn.
     """
     length = kinds.shape[1]
     x = torch.full_like(kinds, vocabulary.mask_token if vocabulary.mask_token is not None else 0)
+    if allowed is not None:
+        allowed.check(vocabulary, kinds, given)
     state, previous = network.start(kinds), None
     if on_step:
         on_step(x, 0.0)
     for place in range(length):
         logits = network.next_logits(previous, state).double()
-        possible = logits.masked_fill(~vocabulary.targets(kinds[:, place]), -torch.inf)
+        targets = vocabulary.targets(kinds[:, place])
+        targets = targets if allowed is None else targets & allowed.sets[allowed.which[:, place]]
+        possible = logits.masked_fill(~targets, -torch.inf)
         uniforms = uniform((len(kinds),), generator, kinds.device)
         previous = draw(sharpen(possible, temperature, top_k, top_p).softmax(-1), uniforms)
         if given is not None:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pipeline.config import Sampling
 from pipeline.errors import KinoflowError
+from pipeline.flow.allowed import Allowed
 from pipeline.flow.clamp import Clamp
 from pipeline.flow.guidance import guided
 from pipeline.flow.posterior import Model
@@ -94,10 +95,12 @@ def draw_around(
     clamp: Clamp | None,
     seed: int,
     labels: Tensor | None = None,
+    allowed: Allowed | None = None,
 ) -> Tensor:
     """Draw tokens [N, D] at positions of `kinds` [N, D], in blocks with a seed each.
 
-    Tokens fixed by a `clamp` are kept. `labels` [N] are the requested classes, if any.
+    Tokens fixed by a `clamp` are kept, and the others end in their sets of `allowed` ones. `labels` [N] are the
+    requested classes, if any.
     """
     device, steps = next(model.network.parameters()).device, evaluations(model, data, sampling.steps)
     parts, drawn = torch.arange(len(kinds)).split(sampling.block), []
@@ -110,8 +113,11 @@ def draw_around(
             _, generator = generators(derive_seed(seed, "block", number), device)
             given = clamp and Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
             of_part = None if labels is None else labels[rows]
+            sets = allowed and Allowed(allowed.sets, allowed.which[rows]).on(device)
             positions = kinds[rows].to(device)
-            part = draw_tokens(model, data, sampling, positions, generator, advance, clamp=given, labels=of_part)
+            part = draw_tokens(
+                model, data, sampling, positions, generator, advance, clamp=given, labels=of_part, allowed=sets
+            )
             drawn.append(part.tokens.cpu())
     return torch.cat(drawn)
 
@@ -126,6 +132,7 @@ def draw_tokens(
     on_step: OnStep | None = None,
     clamp: Clamp | None = None,
     labels: Tensor | None = None,
+    allowed: Allowed | None = None,
 ) -> Samples:
     """Draw tokens at positions of `kinds`, with at most one evaluation of the network per step, or one per token.
 
@@ -145,6 +152,7 @@ def draw_tokens(
             top_k=sampling.top_k,
             top_p=sampling.top_p,
             given=clamp,
+            allowed=allowed,
             progress=progress,
             on_step=on_step,
         )
@@ -161,6 +169,7 @@ def draw_tokens(
         top_p=sampling.top_p,
         corrector=Corrector(**sampling.corrector.model_dump()) if sampling.corrector else None,
         clamp=clamp,
+        allowed=allowed,
         generator=generator,
         progress=progress,
         on_step=on_step,

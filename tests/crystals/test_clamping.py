@@ -5,7 +5,7 @@ import torch
 from known_crystals import rock_salt
 
 from pipeline.crystals import tokens
-from pipeline.crystals.generation import Template, batch, from_formula, from_structure
+from pipeline.crystals.templates import Template, batch, from_formula, from_structure
 from pipeline.crystals.tokens import atoms_of, encode, layout, vocabulary
 from pipeline.errors import KinoflowError
 from pipeline.flow.paths import build_path

@@ -16,6 +16,7 @@ from pipeline.config import Config
 from pipeline.config.loading import load_config, merge
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.generation import generate_crystals
+from pipeline.crystals.orders import Order
 from pipeline.errors import KinoflowError
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.prepare import prepare as prepare_stage
@@ -57,10 +58,10 @@ def generate(place: Place, tmp_path: Path) -> Generate:
     """Return a function that generates crystals with the network of a run."""
 
     def make(run: str, **given: Any) -> pd.DataFrame:
-        values: dict[str, Any] = {"formula": None, "units": None, "template": None, "keep": ["composition"]}
-        values |= {"count": 6, "seed": 0, "gpus": 0} | given
+        values = {"count": 6, "seed": 0, "gpus": 0}
+        values |= {key: given.pop(key) for key in list(given) if key in values}
         files = {"tokens": place.folder / "tokens", "weights": place.weights(run), "output": tmp_path / "made"}
-        generate_crystals(place.config, "materials", run, **files, **values)
+        generate_crystals(place.config, "materials", run, Order(**given), **files, **values)
         return read_table(tmp_path / "made/crystals.parquet")
 
     return make

@@ -12,6 +12,7 @@ from torch import Tensor
 from waits import Waits
 
 from pipeline.flow import device
+from pipeline.flow.allowed import Allowed
 from pipeline.flow.clamp import Clamp
 from pipeline.flow.closed_forms import metric
 from pipeline.flow.errors import FlowError
@@ -95,6 +96,14 @@ def test_given_tokens_never_wait(name: str, noised: bool) -> None:
     fixed = torch.tensor([True, True, False, False, True])
     clamp = Clamp(torch.tensor([1, 5, 0, 4, 7]).expand(6, -1), fixed.expand(6, -1), noised)
     assert waits_per_step(example_path(name, CRYSTAL), clamp=clamp, way="steps") == 0
+
+
+@pytest.mark.parametrize("way", ["steps", "events"])
+@pytest.mark.parametrize("name", ["mask", "uniform"])
+def test_restricted_tokens_never_wait(name: str, way: str) -> None:
+    sets = torch.arange(9) % 2 == torch.tensor([[0], [1]])
+    allowed = Allowed(sets, torch.tensor([0, 1, 1, 0, 1]).expand(6, -1))
+    assert waits_per_step(example_path(name, CRYSTAL), allowed=allowed, way=way) == 0
 
 
 def test_a_step_among_very_many_tokens_waits_once_for_the_number_that_may_leave(

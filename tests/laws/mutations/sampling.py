@@ -6,6 +6,7 @@ STEPS = "tests/laws/test_steps.py"
 INTEGRANDS = "tests/laws/test_integrands.py"
 SAMPLER = "tests/flow/test_sampler.py"
 METRIC = "tests/flow/test_metric_path.py"
+ALLOWED = "tests/laws/test_allowed.py"
 FAST_STEPS = "tests/laws/test_fast_steps.py"
 
 # name: (tests that must notice, file, original text, replacement)
@@ -123,6 +124,18 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "posterior.py",
         "excluded = ~path.vocabulary.targets(kinds) | absorbed\n",
         "excluded = ~path.vocabulary.targets(kinds) | (absorbed & False)\n",
+    ),
+    "allowed: mass outside of the sets": (
+        ALLOWED,
+        "posterior.py",
+        "possible.masked_fill(~allowed.sets[:, columns][allowed.which[which]], -torch.inf)",
+        "possible.masked_fill(~allowed.sets[:, columns][allowed.which[which]], -3.0)",
+    ),
+    "allowed: sets of other tokens": (
+        ALLOWED,
+        "allowed.py",
+        "which if places is None else which[places]",
+        "which if places is None else which[: len(places)]",
     ),
     "exact posterior: q forgotten": (
         SAMPLER,
