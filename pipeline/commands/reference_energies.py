@@ -1,6 +1,6 @@
 import math
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
@@ -28,7 +28,7 @@ def reference_energies(
     near it. Writes a table of energies. Resumes where an earlier call stopped.
 
     Args:
-        model: energy model
+        model: energy model; one with options as in the configuration, such as '{name: sevennet, weights: 7net-0}'
         output: table to write (.parquet)
         sources: groups of the catalogue, or files of structures; of an id in several, the first counts
         folder: folder of finished work, which is kept (default: reference_energies in data.cache)
@@ -40,12 +40,21 @@ def reference_energies(
         seconds: most seconds for one crystal
         finished: compute nothing more, and write what is finished
     """
+    import yaml
+    from pydantic import TypeAdapter, ValidationError
+
+    from pipeline.config import EnergyModelChoice, NameAlone
+    from pipeline.crystals.energy_model import EnergyModel
     from pipeline.crystals.reference_table import make_references
     from pipeline.fetch.fetching import fetch_by_name
     from pipeline.store.locks import exclusive
     from pipeline.store.provenance import write_provenance
 
-    data = given.config.data
+    try:
+        choice = TypeAdapter(Annotated[EnergyModelChoice, NameAlone]).validate_python(yaml.safe_load(model))
+    except (ValidationError, yaml.YAMLError) as error:
+        raise KinoflowError(f"--model {model}: no energy model ({error})") from error
+    chosen, data = EnergyModel.of(choice), given.config.data
     cache, mirror = Path(data.cache), Path(data.mirror) if data.mirror else None
     found = {}
     for source in sources:
@@ -66,7 +75,7 @@ def reference_energies(
     folder = folder or cache / "reference_energies"
     folder.mkdir(parents=True, exist_ok=True)
     options: dict[str, Any] = {"workers": workers, "seconds": seconds, "compute": not finished}
-    with exclusive(folder / ".lock", f"computing energies by {model}"):
-        make_references(model, found, published, folder=folder, output=output, **settings, **options)
+    with exclusive(folder / ".lock", f"computing energies by {chosen.label}"):
+        make_references(chosen, found, published, folder=folder, output=output, **settings, **options)
     inputs = [*published, *(path for paths in found.values() for path in paths)]
-    write_provenance([output], {"model": model} | settings, given.config.seed, inputs)
+    write_provenance([output], {"model": chosen.label} | settings, given.config.seed, inputs)

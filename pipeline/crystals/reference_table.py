@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energies import load_chgnet, static_energy
+from pipeline.crystals.energy_model import EnergyModel, static_energy
 from pipeline.crystals.hull import DATA_SET, Hull, Point, elements_of
 from pipeline.crystals.hull_sources import published_points
 from pipeline.crystals.reference_candidates import (
@@ -34,11 +34,17 @@ FORMAT = "reference energies 1"
 DIGITS = 6  # of lengths, angles and fractions in the key of a crystal: CIF files give no more
 ON_HULL = 1e-6  # eV/atom
 VERSIONS = ("torch", "ase", "numpy", "pymatgen")
-Kept = tuple[float | None, str]  # an energy in eV/atom, or None and the reason
+
+
+class Kept(NamedTuple):
+    """An energy in eV/atom, or None and the reason."""
+
+    energy: float | None
+    reason: str
 
 
 def make_references(
-    model: str,
+    model: EnergyModel,
     sources: Mapping[str, Sequence[Path]],
     published: Sequence[Path],
     *,
@@ -51,7 +57,6 @@ def make_references(
     workers: int,
     seconds: float,
     compute: bool = True,
-    load: Callable[[str], Any] | None = None,
 ) -> None:
     """Write the table of a model's energies of known crystals; the folder keeps what is finished, also afterwards.
 
@@ -63,7 +68,7 @@ def make_references(
     known = without_copies(one for name, paths in sources.items() for path in paths for one in read_known(name, path))
     files = [*published, *(path for paths in sources.values() for path in paths)]
     made_from = settings_hash({"files": [file_hash(path) for path in files]})
-    label = f"{model} {version(model)}"
+    label = f"{model.name} {model.package} {version(model.package)}"
     # Entries are kept by the model's version, the crystal and the settings, and not by a hash of our code as elsewhere:
     # an energy is a property of these three, and hours of computation must not be lost by an edit somewhere else.
     journal = Journal(folder, FORMAT)
@@ -71,20 +76,20 @@ def make_references(
     chosen.sort(key=lambda one: (len(one.formula) > 1, len(one.crystal.numbers)))  # elements first, the largest last
     print(f"{len(chosen)} of {len(known)} known crystals can lie on the hull, or are elements", flush=True)
 
-    tasks = {"workers": workers, "seconds": seconds, "initialise": partial(load or load_model, model)}
+    tasks = {"workers": workers, "seconds": seconds, "initialise": partial(model.load, "cpu")}
     crystals = [one.crystal for one in chosen]
     kept = partial(_kept, journal=journal, compute=compute, tasks=tasks)
-    static = kept(crystals, static_energy, f"{label} static", "energies")
-    near = _near(_references(chosen, static, {}), folder / f"{model}-unrelaxed.parquet", margin, workers)
+    static = kept(crystals, partial(_static_energy, model=model), f"{label} static", "energies")
+    near = _near(_references(chosen, static, {}), folder / f"{model.name}-unrelaxed.parquet", margin, workers)
     order = [place for place, one in enumerate(chosen) if one.crystal.id in near]
     order.sort(key=lambda place: (len(chosen[place].formula) > 1, near[chosen[place].crystal.id] > ON_HULL, place))
-    work = partial(_relaxed_energy, steps=steps, force=force)
+    work = partial(_relaxed_energy, model=model, steps=steps, force=force)
     outcomes = kept([crystals[place] for place in order], work, f"{label} relaxed {steps} {force:g}", "relaxing")
     relaxed = dict(zip(order, outcomes, strict=True))
     references = _references(chosen, static, relaxed)
     record = {
-        "model": label,
-        "packages": {name: version(name) for name in (model, *VERSIONS)},
+        "model": model.label,
+        "packages": {name: version(name) for name in (model.package, *VERSIONS)},
         "settings": {"within": within, "margin": margin, "steps": steps, "force": force, "seconds": seconds},
         "sources": {name: Counter(one.source for one in known)[name] for name in sources},
         "files": {f"{path.parent.name}/{path.name}": file_hash(path) for path in files},
@@ -93,14 +98,10 @@ def make_references(
         "relaxed": _counts(outcomes),
     }
     write_references(output, references, record)
-    print(f"{output}: {len(references)} energies by {label}, {sum(one.relaxed for one in references)} of them relaxed")
+    after = sum(one.relaxed for one in references)
+    print(f"{output}: {len(references)} energies by {model.label}, {after} of them relaxed")
     for what in ("static", "relaxed"):
         print(f"{what}: {', '.join(f'{count} {reason}' for reason, count in record[what].items())}")
-
-
-def load_model(model: str) -> Any:
-    """Return the calculator of a model; its energies have the corrections of 2020."""
-    return load_chgnet()
 
 
 def structure_key(crystal: Crystal) -> str:
@@ -150,26 +151,32 @@ def _kept(
     lost = dict[int, Kept]()
     for number, outcome in run_tasks(function, [crystals[place] for place in todo], label=label, **tasks):
         if outcome.reason.startswith(DIED):  # it may succeed in another attempt with more memory
-            lost[todo[number]] = (None, outcome.reason)
+            lost[todo[number]] = Kept(None, outcome.reason)
         else:
-            journal.add(keys[todo[number]], outcome.value if isinstance(outcome.value, list) else [*outcome])
-    missing: Kept = (None, "not computed")
-    return [tuple(journal.entries.get(key, lost.get(place, missing))) for place, key in enumerate(keys)]
+            journal.add(keys[todo[number]], outcome.value or (None, outcome.reason))
+    missing = Kept(None, "not computed")
+    return [Kept(*journal.entries.get(key, lost.get(place, missing))) for place, key in enumerate(keys)]
 
 
-def _relaxed_energy(calculator: Any, crystal: Crystal, *, steps: int, force: float) -> list[Any]:
+def _static_energy(calculator: Any, crystal: Crystal, *, model: EnergyModel) -> Kept:
+    """Return the energy of a crystal as it is, or None and the reason."""
+    energy, reason = static_energy(calculator, crystal, model=model)
+    return Kept(None, reason) if reason else Kept(energy, "")
+
+
+def _relaxed_energy(calculator: Any, crystal: Crystal, *, model: EnergyModel, steps: int, force: float) -> Kept:
     """Return the energy of a relaxed crystal, or None and the reason; at the step limit it has an energy, too."""
-    row = relax(calculator, crystal, steps=steps, force=force)
+    row = relax(calculator, crystal, model=model, steps=steps, force=force)
     energy = float(row["energy_per_atom"])
-    return [energy, ""] if math.isfinite(energy) else [None, row["reason"]]
+    return Kept(energy, "") if math.isfinite(energy) else Kept(None, row["reason"])
 
 
 def _references(chosen: Sequence[Known], static: Sequence[Kept], relaxed: Mapping[int, Kept]) -> list[Reference]:
     """Return the rows of the crystals that have an energy: the lower one."""
     found = []
     for place, one in enumerate(chosen):
-        energy, after = static[place][0], relaxed.get(place, (None, ""))[0]
-        if energy is not None and math.isfinite(energy):
+        energy, after = static[place].energy, relaxed[place].energy if place in relaxed else None
+        if energy is not None:
             numbers = tuple(one.crystal.numbers.tolist())
             lower = after is not None and after <= energy
             found.append(Reference(one.crystal.id, one.source, numbers, after if lower else energy, lower))

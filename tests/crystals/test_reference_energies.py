@@ -10,6 +10,7 @@ from energy_model import LOG, STALL, load_model
 from small_crystals import caesium_chloride, crystal, rock_salt, table
 
 from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.hull import PUBLISHED, Hull, Point, elements_of
 from pipeline.crystals.matching import reduced_formula
 from pipeline.crystals.reference_candidates import (
@@ -130,13 +131,13 @@ def make(folder: Path, **options: Any) -> str:
     source = folder / "known.parquet"
     crystals = [metal("Na", NA), metal("Cl", CL), rock_salt("NaCl"), caesium_chloride("other", 6.5, (NA, CL))]
     write_table(source, table(*crystals))
+    model = EnergyModel("lennard_jones", "Lennard-Jones", True, "ase", (), load_model)
     make_references(
-        "ase",
+        model,
         {"known": [source]},
         [],
         folder=folder / "kept",
-        output=folder / "ase.parquet",
-        load=load_model,
+        output=folder / "table.parquet",
         **settings,
     )
     return (folder / "log").read_text()
@@ -146,14 +147,14 @@ def test_every_energy_is_computed_once(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv(LOG, str(tmp_path / "log"))
     monkeypatch.setenv(STALL, str(tmp_path / "stall"))
     said = make(tmp_path)
-    references, record = read_references(tmp_path / "ase.parquet")
+    references, record = read_references(tmp_path / "table.parquet")
     assert [one.id for one in references] == ["Na", "Cl", "NaCl", "other"]
     relaxed = {one.id: one.relaxed for one in references}
     assert relaxed == {"Na": True, "Cl": True, "NaCl": True, "other": False}  # far above the hull
     assert record["static"] == {"computed": 4}
     assert record["relaxed"] == {"computed": 3}
     assert make(tmp_path) == said
-    assert read_references(tmp_path / "ase.parquet") == (references, record)
+    assert read_references(tmp_path / "table.parquet") == (references, record)
     assert make(tmp_path, force=0.01) != said
 
 
@@ -162,7 +163,7 @@ def test_what_is_finished_can_be_written_at_any_time(tmp_path: Path, monkeypatch
     monkeypatch.setenv(STALL, str(tmp_path / "stall"))
     said = make(tmp_path)
     make(tmp_path, force=0.01, compute=False)
-    references, record = read_references(tmp_path / "ase.parquet")
+    references, record = read_references(tmp_path / "table.parquet")
     assert not any(one.relaxed for one in references)
     assert record["relaxed"] == {"not computed": 3}
     assert (tmp_path / "log").read_text() == said
