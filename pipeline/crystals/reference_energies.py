@@ -19,13 +19,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.crystals.energies import symbols_of
-from pipeline.crystals.hull import Hull, Point, elements_of
+from pipeline.crystals.hull import MODEL, Hull, Point, elements_of
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
 
 TABLES = Path(__file__).parent / "reference" / "energies"
 VERSION = 1
-MODEL = "model"  # origin of a point
 _KEY = b"kinoflow_reference_energies"
 
 
@@ -63,7 +62,7 @@ def hull_of(references: Iterable[Reference], description: str) -> Hull:
             points.append(Point.at(composition, formed(reference, lowest), MODEL, reference.id))
     if missing:
         description += f"; no energy of {symbols_of(sorted(missing))}"
-    return Hull([*points, *elements_of(points, lowest)], description)
+    return Hull([*points, *elements_of(points, lowest)], description, lowest)
 
 
 def lowest_of_elements(references: Iterable[Reference]) -> dict[int, float]:

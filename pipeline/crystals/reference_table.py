@@ -87,6 +87,7 @@ def make_references(
     outcomes = kept([crystals[place] for place in order], work, f"{label} relaxed {steps} {force:g}", "relaxing")
     relaxed = dict(zip(order, outcomes, strict=True))
     references = _references(chosen, static, relaxed)
+    counts = {"static": _counts(static), "relaxed": _counts(outcomes)}
     record = {
         "model": model.label,
         "packages": {name: version(name) for name in (model.package, *VERSIONS)},
@@ -94,14 +95,13 @@ def make_references(
         "sources": {name: Counter(one.source for one in known)[name] for name in sources},
         "files": {f"{path.parent.name}/{path.name}": file_hash(path) for path in files},
         "candidates": len(chosen),
-        "static": _counts(static),
-        "relaxed": _counts(outcomes),
+        **counts,
     }
     write_references(output, references, record)
     after = sum(one.relaxed for one in references)
     print(f"{output}: {len(references)} energies by {model.label}, {after} of them relaxed")
-    for what in ("static", "relaxed"):
-        print(f"{what}: {', '.join(f'{count} {reason}' for reason, count in record[what].items())}")
+    for what, count_of in counts.items():
+        print(f"{what}: {', '.join(f'{count} {reason}' for reason, count in count_of.items())}")
 
 
 def structure_key(crystal: Crystal) -> str:
@@ -172,14 +172,13 @@ def _relaxed_energy(calculator: Any, crystal: Crystal, *, model: EnergyModel, st
 
 
 def _references(chosen: Sequence[Known], static: Sequence[Kept], relaxed: Mapping[int, Kept]) -> list[Reference]:
-    """Return the rows of the crystals that have an energy: the lower one."""
+    """Return the rows of the crystals that have an energy: the lower one of the two."""
     found = []
     for place, one in enumerate(chosen):
-        energy, after = static[place].energy, relaxed[place].energy if place in relaxed else None
-        if energy is not None:
-            numbers = tuple(one.crystal.numbers.tolist())
-            lower = after is not None and after <= energy
-            found.append(Reference(one.crystal.id, one.source, numbers, after if lower else energy, lower))
+        before, after = static[place].energy, relaxed[place].energy if place in relaxed else None
+        if before is not None:
+            numbers, lower = tuple(one.crystal.numbers.tolist()), before if after is None else min(before, after)
+            found.append(Reference(one.crystal.id, one.source, numbers, lower, after is not None))
     return found
 
 
