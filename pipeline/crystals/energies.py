@@ -3,8 +3,9 @@
 All energies are those of the Materials Project's DFT, PBE and PBE+U with the corrections of 2020, or of a model of it.
 
 The reference energies of the elements are rounded to 0.01 eV/atom. So a formation energy, and with it an energy above
-the hull, is uncertain by up to 0.005 eV/atom, before any error of the model or of DFT. The points of the hull are relative
-to references that are not rounded: within 5 meV/atom of the hull, rounding alone can decide whether E_hull < 0.
+the hull, is uncertain by up to 0.005 eV/atom, before any error of the model or of DFT. The points of the hull are
+relative to references that are not rounded: within 5 meV/atom of the hull, rounding alone can decide whether
+E_hull < 0.
 """
 
 from __future__ import annotations
