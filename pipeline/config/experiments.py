@@ -76,6 +76,13 @@ class Crystals(Strict):
     )
     calibration: int = Field(200, ge=0, description="test structures on which energy models are compared with DFT")
 
+    @model_validator(mode="after")
+    def _judges_differ(self) -> "Crystals":
+        models = [self.energy_model, *self.judges]
+        if twice := [model.name for place, model in enumerate(models) if model in models[:place]]:
+            raise ValueError(f"judges: {twice[0]} is already an energy model of these crystals; name each once")
+        return self
+
 
 class TokenizerNetwork(Strict):
     """The VQVAE that turns images into codes; each level after the first halves their sides."""

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,9 +17,9 @@ def only_weights() -> Iterator[None]:
     """Let torch read nothing but tensors, plain values and arrays of numbers in the block; others are an error."""
     before = os.environ.get(FORCE)
     os.environ[FORCE] = "1"
-    array = (np.core.multiarray._reconstruct, "numpy.core.multiarray._reconstruct")  # checkpoints spell it this way
+    rebuild: Any = (np.empty(0).__reduce__()[0], "numpy.core.multiarray._reconstruct")  # as the checkpoints spell it
     try:
-        with torch.serialization.safe_globals([array, *ARRAYS]):
+        with torch.serialization.safe_globals([rebuild, *ARRAYS]):
             yield
     finally:
         if before is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,6 @@ from pipeline.config import EnergyModelChoice
 from pipeline.config.plugins import ENERGY_MODELS
 from pipeline.crystals.corrections import corrected
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energies import atoms_of
 from pipeline.errors import KinoflowError
 from pipeline.store.code import code_hash
 from pipeline.store.packages import fault_of
@@ -71,9 +69,3 @@ def load_model(choice: EnergyModelChoice, device: str) -> Calculator:
     chosen = ENERGY_MODELS.chosen(choice)
     calculator: Calculator = chosen.plugin.load(chosen.options, device)
     return calculator
-
-
-def static_energy(calculator: Calculator, crystal: Crystal, *, model: EnergyModel) -> tuple[float, str]:
-    """Return the energy of a crystal in eV/atom, without relaxation and with corrections, or NaN and the reason."""
-    energy = float(atoms_of(crystal, calculator).get_potential_energy()) / len(crystal.numbers)
-    return model.energy(crystal, energy) if math.isfinite(energy) else (math.nan, "energy not finite")

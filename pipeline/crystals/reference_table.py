@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energy_model import EnergyModel, static_energy
+from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.hull import DATA_SET, Hull, Point, elements_of
 from pipeline.crystals.hull_sources import published_points
 from pipeline.crystals.reference_candidates import (
@@ -26,6 +26,7 @@ from pipeline.crystals.reference_candidates import (
 )
 from pipeline.crystals.reference_energies import Reference, formed, hull_of, lowest_of_elements, write_references
 from pipeline.crystals.relaxation import relax
+from pipeline.crystals.static_energies import static_energy
 from pipeline.crystals.workers import DIED, run_tasks
 from pipeline.store.journal import Journal
 from pipeline.store.provenance import file_hash, settings_hash

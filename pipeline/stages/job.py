@@ -128,6 +128,10 @@ class Job:
         """Return whether the data are crystals."""
         return self.block.crystals is not None
 
+    def has_judges(self) -> bool:
+        """Return whether further energy models judge the crystals."""
+        return self.of_crystals() and bool(self.crystals.judges)
+
     def of_codes(self) -> bool:
         """Return whether a tokenizer makes the tokens."""
         return self.block.tokenizer is not None
@@ -175,12 +179,15 @@ class Job:
     def energy_model_needs(self) -> list[Need]:
         """Return what each of them needs."""
         keys = ["energy_model", *(f"judges.{place}" for place in range(len(self.crystals.judges)))]
-        return [
-            replace(
-                Need.of(f"experiments.{self.experiment}.crystals.{key}", chosen), packages=(chosen.plugin.requirement,)
-            )
-            for key, chosen in zip(keys, self.energy_models(), strict=True)
-        ]
+        needs = []
+        for key, chosen in zip(keys, self.energy_models(), strict=True):
+            need = Need.of(f"experiments.{self.experiment}.crystals.{key}", chosen)
+            needs.append(replace(need, packages=(chosen.plugin.requirement,)))
+        return needs
+
+    def energy_model_modules(self) -> list[str]:
+        """Return the modules of the energy model and the judges."""
+        return [module for chosen in self.energy_models() for module in chosen.modules]
 
     def files_of(self, *chosen: Chosen[Any]) -> list[Path]:
         """Return the files that plugins read: fetched ones, and the user's own."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # importing torch and ase takes seconds, and most commands do
 CORRECTED = False
 PACKAGE = "orb-models"
 VERSIONS = ">=0.5,<0.6"  # 0.6 has another calculator
-DEFAULT = "orb_v3_conservative_inf_mpa"
+DEFAULT: Literal["orb_v3_conservative_inf_mpa"] = "orb_v3_conservative_inf_mpa"
 ELEMENTS = range(1, 119)  # it has an embedding for each
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # importing torch and ase takes seconds, and most commands do
 
 CORRECTED = False
 PACKAGE = "sevenn"
-DEFAULT = "7net-l3i5"
+DEFAULT: Literal["7net-l3i5"] = "7net-l3i5"
 
 
 class Options(Strict):
