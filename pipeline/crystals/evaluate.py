@@ -25,7 +25,10 @@ from pipeline.store.parquet import read_table, write_table
 from pipeline.store.provenance import write_provenance
 from pipeline.store.seeds import derive_seed
 
-OF_CRYSTALS = ("crystal_validity", "crystal_coverage", "crystal_distributions", "crystal_stability")
+OF_CRYSTALS = (
+    *("crystal_validity", "crystal_coverage", "crystal_distributions", "crystal_stability"),
+    "crystal_symmetry",
+)
 SHOWN = ("id", "formula", "structural_valid", "composition_valid", "converged", "energy_above_hull", "unique", "novel")
 SHOWN_ROWS = 30
 
