@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.crystals.energies import formation_energy, symbols_of
+from pipeline.crystals.mixtures import lowest_mixture
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
 
@@ -113,17 +114,12 @@ class Hull:
         return len(point.shares) == 1 or (point.energy < 0 and not outdated)
 
     def _mixture(self, shares: Mapping[int, float], among: np.ndarray[Any, Any]) -> float:
-        from scipy.optimize import linprog
-
         place = {z: row for row, z in enumerate(shares)}
         matrix = np.zeros((len(shares), len(among)))
         for column, j in enumerate(among):
             for z, share in self.points[j].shares:
                 matrix[place[z], column] = share
-        solved = linprog(self._energies[among], A_eq=matrix, b_eq=list(shares.values()), method="highs-ds")
-        if not solved.success:  # should not happen: the elements alone are a solution
-            raise KinoflowError(f"the hull at {dict(shares)} cannot be computed ({solved.message})")
-        return float(solved.fun)
+        return lowest_mixture(matrix, self._energies[among], np.array(list(shares.values())))
 
     def of(self, origins: Collection[str]) -> "Hull":
         """Return the hull over the points of these origins."""
