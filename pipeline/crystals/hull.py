@@ -74,7 +74,7 @@ class Hull:
         self.elements = elements
         self._energies = np.array([point.energy for point in self.points])
         sets = [_element_set(point.shares) for point in self.points]
-        self._sets = np.array(sets, dtype=np.uint64).reshape(-1, 2)
+        self._sets = np.array(sets, dtype=np.uint64).reshape(-1, 2).T.copy()  # two rows: far faster than two columns
         self._elements = {z for point in self.points for z, _ in point.shares if len(point.shares) == 1}
         self._known = {point.shares for point in self.points if point.origin == DATA_SET}
         self._counts = np.array([self._counts_at(point, self._known) for point in self.points], dtype=bool)
@@ -88,14 +88,14 @@ class Hull:
         shares = shares_of(composition)
         if missing := [z for z, _ in shares if z not in self._elements]:
             return math.nan, f"no reference for {symbols_of(missing)}"
-        outside = ~np.array(_element_set(shares), dtype=np.uint64)
+        first, second = self._sets & ~np.array(_element_set(shares), dtype=np.uint64)[:, None]
         counts = self._counts
         if leave_out:
             counts, known = counts.copy(), self._known - ({shares} if leave_out == DATA_SET else set())
             at = attrgetter("shares")  # the points are sorted by it
             for j in range(bisect_left(self.points, shares, key=at), bisect_right(self.points, shares, key=at)):
                 counts[j] = self.points[j].origin != leave_out and self._counts_at(self.points[j], known)
-        return self._mixture(dict(shares), np.flatnonzero(counts & ~(self._sets & outside).any(axis=1))), ""
+        return self._mixture(dict(shares), np.flatnonzero(counts & ((first | second) == 0))), ""
 
     def above(self, numbers: Sequence[int], energy_per_atom: float) -> tuple[float, str]:
         """Return how far a crystal of atoms Z is above the hull in eV/atom, or NaN and the reason why nobody knows."""
