@@ -1,14 +1,20 @@
 """Metrics of crystals by name, and what they are computed from: all that is known about the structures of a run."""
 
-import importlib.metadata
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import pandas as pd
 
+from pipeline.config import Crystals
+from pipeline.crystals.energy_model import EnergyModel
+from pipeline.crystals.reference_energies import description_of
 from pipeline.errors import KinoflowError
 from pipeline.scoring.subject import Subject
 from pipeline.store.parquet import read_table
+
+MATCHER = "StructureMatcher of pymatgen (0.2, 0.3, 5)"
+DENOMINATOR = "all that were to be relaxed"
 
 
 @dataclass(frozen=True)
@@ -41,10 +47,16 @@ def valid_by_peers(described: pd.DataFrame) -> pd.Series:
 
 
 def conditions(subject: Subject, options: Any) -> dict[str, str]:
-    """Return how crystals were measured, for the tables: the data, the hull and the energy model."""
-    crystals = subject.block.crystals if subject.block else None
+    """Return how crystals were measured, for the tables: energy model, hulls, versions, matcher and denominator."""
+    crystals = (subject.block.crystals if subject.block else None) or Crystals()
+    model = EnergyModel.of(crystals.energy_model)
+    published = crystals.hull or "published formation energies"
     return {
         "data": subject.data.origin["name"],
-        "hull": (crystals.hull if crystals else None) or "published formation energies",
-        "energy model": f"CHGNet {importlib.metadata.version('chgnet')}",
+        "energy model": model.label,
+        "hull": description_of(model.name, subject.cache) or published,
+        "published hull": published,
+        "versions": f"pymatgen {version('pymatgen')}",
+        "matcher": MATCHER,
+        "stability of": DENOMINATOR,
     }
