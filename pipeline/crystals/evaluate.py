@@ -1,5 +1,6 @@
 """The evaluation of crystals from any source: the chain of the workflow in one call, from files to scores."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
@@ -7,6 +8,7 @@ import pandas as pd
 from pipeline.config import Config, Crystals
 from pipeline.config.plugins import METRICS
 from pipeline.crystals.assess import assess_rows, write_csv
+from pipeline.crystals.corrections import SCHEME
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import describe_rows
 from pipeline.crystals.energy_model import EnergyModel
@@ -69,8 +71,8 @@ def evaluate(
     write_table(files["structures.parquet"], assessed)
     write_csv(files["structures.csv"], assessed)
     write_extxyz(files["relaxed.extxyz"], after)
-    conditions = {"path": str(path), "n": len(assessed), "hull": references.description if references else None}
-    conditions["energy model"] = model.label
+    conditions = {"path": str(path), "n": len(assessed), "hull": references.label if references else None}
+    conditions |= {"energy model": model.label, "corrections": SCHEME, "pymatgen": version("pymatgen")}
     write_json(files["scores.json"], {"conditions": conditions, "metrics": scores})
     inputs = [file for file in (path, rows, hull) if file is not None and file.is_file()]
     write_provenance(files.values(), {"relaxed": relaxed, "crystals": settings.model_dump()}, config.seed, inputs)

@@ -1,11 +1,15 @@
 """Metrics of crystals by name, and what they are computed from: all that is known about the structures of a run."""
 
-import importlib.metadata
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import pandas as pd
 
+from pipeline.config import Crystals
+from pipeline.crystals.corrections import SCHEME
+from pipeline.crystals.energy_model import EnergyModel
+from pipeline.crystals.hull import label_of_hull
 from pipeline.errors import KinoflowError
 from pipeline.scoring.subject import Subject
 from pipeline.store.parquet import read_table
@@ -35,10 +39,13 @@ def evidence_of(subject: Subject) -> CrystalEvidence:
 
 
 def conditions(subject: Subject, options: Any) -> dict[str, str]:
-    """Return how crystals were measured, for the tables: the data, the hull and the energy model."""
-    crystals = subject.block.crystals if subject.block else None
-    return {
-        "data": subject.data.origin["name"],
-        "hull": (crystals.hull if crystals else None) or "published formation energies",
-        "energy model": f"CHGNet {importlib.metadata.version('chgnet')}",
+    """Return how crystals were measured, for the tables: the data, and all that decides what is stable."""
+    crystals = (subject.block.crystals if subject.block else None) or Crystals()
+    known = {"data": subject.data.origin["name"]}
+    if "hull" in subject.files:
+        known["hull"] = label_of_hull(subject.files["hull"])
+    return known | {
+        "energy model": EnergyModel.of(crystals.energy_model).label,
+        "corrections": SCHEME,
+        "pymatgen": version("pymatgen"),
     }
