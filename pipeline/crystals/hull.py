@@ -10,6 +10,7 @@ A crystal is stable if its formation energy is below the hull. The points of the
 - the user's own computed entries (`crystals.hull` in the configuration), and then no others.
 """
 
+import hashlib
 import json
 import math
 from bisect import bisect_left, bisect_right
@@ -30,7 +31,7 @@ from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
 
 Shares = tuple[tuple[int, float], ...]
-VERSION = 1
+VERSION = 2
 ELEMENT, PUBLISHED, DATA_SET, COMPUTED, MODEL = "element", "published", "data set", "computed", "model"
 
 
@@ -130,6 +131,13 @@ class Hull:
         """Where the points come from."""
         return {point.origin for point in self.points}
 
+    @property
+    def label(self) -> str:
+        """What tables call the hull: its description, and a hash of its points, which tells versions apart."""
+        points = json.dumps([(point.shares, point.energy, point.origin, point.id) for point in self.points])
+        digest = hashlib.sha256(points.encode()).hexdigest()
+        return f"{self.description} ({len(self.points)} points, SHA-256 {digest[:12]})"
+
     def save(self, path: Path) -> None:
         """Write the points as a parquet table, with the format's version and the description in its metadata."""
         columns = {
@@ -139,7 +147,7 @@ class Hull:
             "numbers": pa.array([[z for z, _ in point.shares] for point in self.points], pa.list_(pa.int64())),
             "shares": pa.array([[share for _, share in point.shares] for point in self.points], pa.list_(pa.float64())),
         }
-        record = {"version": VERSION, "description": self.description, "points": len(self.points)}
+        record = {"version": VERSION, "description": self.description, "label": self.label}
         record |= {"elements": self.elements}
         table = pa.table(columns).replace_schema_metadata({"kinoflow_hull": json.dumps(record)})
         with replacing(path) as temporary:
@@ -148,20 +156,31 @@ class Hull:
     @classmethod
     def load(cls, path: Path) -> "Hull":
         """Read what `save` wrote."""
-        try:
-            table = pq.read_table(path)
-        except (pa.ArrowException, OSError) as error:
-            raise KinoflowError(f"{path}: cannot be read as a hull ({error}); remove it and make it again") from error
-        record = json.loads((table.schema.metadata or {}).get(b"kinoflow_hull", b"{}"))
-        if record.get("version") != VERSION:
-            found = f"version {record['version']} of the format" if "version" in record else "no hull"
-            raise KinoflowError(f"{path}: holds {found}, and this program reads version {VERSION}; make it again")
+        record, table = _record_of(path), pq.read_table(path)
         numbers, shares, *columns = (
             table[name].to_pylist() for name in ("numbers", "shares", "formation_energy", "origin", "id")
         )
         at = (tuple(zip(*pair, strict=True)) for pair in zip(numbers, shares, strict=True))
         elements = {int(z): energy for z, energy in (record.get("elements") or {}).items()}
         return cls(map(Point, at, *columns), record["description"], elements or None)
+
+
+def label_of_hull(path: Path) -> str:
+    """Return the label of a saved hull without reading its points."""
+    return str(_record_of(path)["label"])
+
+
+def _record_of(path: Path) -> dict[str, Any]:
+    """Return what the metadata of a file say about the hull in it."""
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (pa.ArrowException, OSError) as error:
+        raise KinoflowError(f"{path}: cannot be read as a hull ({error}); remove it and make it again") from error
+    record: dict[str, Any] = json.loads(metadata.get(b"kinoflow_hull", b"{}"))
+    if record.get("version") != VERSION:
+        found = f"version {record['version']} of the format" if "version" in record else "no hull"
+        raise KinoflowError(f"{path}: holds {found}, and this program reads version {VERSION}; make it again")
+    return record
 
 
 def elements_of(points: Iterable[Point], elements: Iterable[int] = ()) -> list[Point]:

@@ -5,18 +5,21 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from pipeline.crystals.corrections import SCHEME
 from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.hull import Hull
 from pipeline.crystals.reference_energies import model_hull
 from pipeline.crystals.verdicts import Judge, Scale
 from pipeline.store.parquet import read_table
 
+NO_MODEL = Scale("", Hull([], "no energy model"))
+
 
 @dataclass(frozen=True)
 class Hulls:
     """The hull on the model's own scale, which may have no points, the published one if there is any, and judges."""
 
-    own: Scale = Scale("", Hull([], "no energy model"))
+    own: Scale = NO_MODEL
     published: Hull | None = None
     judges: Mapping[str, Judge] = field(default_factory=dict)
 
@@ -27,12 +30,13 @@ class Hulls:
 
     @property
     def conditions(self) -> dict[str, str | None]:
-        """What a table says of how stability was measured: the hulls, and the package that corrects energies."""
-        published = self.published.description if self.published else None
+        """What a table says of how stability was measured: the hulls, and how energies are corrected."""
+        published = self.published.label if self.published else None
         return {
             "hull": self.own.hull.description if self.own.hull.points else published,
             "published hull": published,
-            "versions": f"pymatgen {version('pymatgen')}",
+            "corrections": SCHEME,
+            "pymatgen": version("pymatgen"),
         }
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import pandas as pd
 
 from pipeline.config import Crystals
+from pipeline.crystals.corrections import SCHEME
 from pipeline.crystals.energy_model import EnergyModel
+from pipeline.crystals.hull import label_of_hull
 from pipeline.crystals.reference_energies import description_of
 from pipeline.errors import KinoflowError
 from pipeline.scoring.subject import Subject
@@ -47,16 +49,16 @@ def valid_by_peers(described: pd.DataFrame) -> pd.Series:
 
 
 def conditions(subject: Subject, options: Any) -> dict[str, str]:
-    """Return how crystals were measured, for the tables: energy model, hulls, versions, matcher and denominator."""
+    """Return how crystals were measured, for the tables: the data, and all that decides what is stable."""
     crystals = (subject.block.crystals if subject.block else None) or Crystals()
-    model = EnergyModel.of(crystals.energy_model)
-    published = crystals.hull or "published formation energies"
-    return {
-        "data": subject.data.origin["name"],
+    model, known = EnergyModel.of(crystals.energy_model), {"data": subject.data.origin["name"]}
+    if "hull" in subject.files:
+        published = label_of_hull(subject.files["hull"])
+        known |= {"hull": description_of(model.name, subject.cache) or published, "published hull": published}
+    return known | {
         "energy model": model.label,
-        "hull": description_of(model.name, subject.cache) or published,
-        "published hull": published,
-        "versions": f"pymatgen {version('pymatgen')}",
+        "corrections": SCHEME,
+        "pymatgen": version("pymatgen"),
         "matcher": MATCHER,
         "stability of": DENOMINATOR,
     }
