@@ -1,7 +1,7 @@
 """Crystals as a table, and as files that other programs read: extended XYZ, and a zip archive of CIF files.
 
-These files leave out rows with a reason. Equal frames give equal bytes. Extended XYZ has the crystals just as they are in
-the frame. A CIF file has the symmetry of its crystal and the atoms of the asymmetric unit.
+These files leave out rows with a reason. Equal frames give equal bytes. Extended XYZ has the crystals just as they are
+in the frame. A CIF file has the symmetry of its crystal and the atoms of the asymmetric unit.
 """
 
 import json
