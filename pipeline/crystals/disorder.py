@@ -54,10 +54,10 @@ def disordered(structure: "Structure") -> "Structure | None":
 
 def may_substitute(first: "Element", second: "Element") -> bool:
     """Return whether two elements are alike enough to take each other's place; not if a number is not known."""
-    radii = [element.atomic_radius for element in (first, second)]
-    if None in radii:
+    one, other = first.atomic_radius, second.atomic_radius
+    if one is None or other is None:
         return False
-    apart = abs(radii[0] - radii[1]) / (sum(radii) / 2)
+    apart = 2 * abs(one - other) / (one + other)
     return bool(apart <= RADII and abs(first.X - second.X) <= ELECTRONEGATIVITIES)  # X may be NaN
 
 
