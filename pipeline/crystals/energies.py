@@ -3,9 +3,8 @@
 All energies are those of the Materials Project's DFT, PBE and PBE+U with the corrections of 2020, or of a model of it.
 
 The reference energies of the elements are rounded to 0.01 eV/atom. So a formation energy, and with it an energy above
-the hull, is uncertain by up to 0.005 eV/atom, before any error of the model or of DFT. The points of the hull are
-relative to references that are not rounded: within 5 meV/atom of the hull, rounding alone can decide whether
-E_hull < 0.
+the hull, is uncertain by up to 0.005 eV/atom, before any error of the model or of DFT. The points of the published hull
+are relative to references that are not rounded: within 5 meV/atom of it, rounding alone can decide whether E_hull < 0.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,12 +43,15 @@ def atoms_of(crystal: Crystal, calculator: Calculator) -> Atoms:
     return Atoms(crystal.numbers, scaled_positions=crystal.fractions, cell=matrix, pbc=True, calculator=calculator)
 
 
-def formation_energy(numbers: Sequence[int], energy_per_atom: float) -> tuple[float, str]:
+def formation_energy(
+    numbers: Sequence[int], energy_per_atom: float, references: Mapping[int, float] | None = None
+) -> tuple[float, str]:
     """Return the formation energy in eV/atom of atoms Z, or NaN and the reason why there is none.
 
-    E_f = E - sum_Z x_Z E_Z, with the shares x_Z of the elements and their reference energies E_Z.
+    E_f = E - sum_Z x_Z E_Z, with the shares x_Z of the elements and their reference energies E_Z by Z, which are the
+    Materials Project's if none are given.
     """
-    references, counts = elemental_energies(), Counter(int(number) for number in numbers)
+    references, counts = references or elemental_energies(), Counter(int(number) for number in numbers)
     if unknown := sorted(set(counts) - set(references)):
         return math.nan, f"no elemental reference for {symbols_of(unknown)}"
     if not counts:

@@ -13,6 +13,7 @@ from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.export import write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
+from pipeline.crystals.hulls import hulls_of
 from pipeline.crystals.kept_descriptions import KeptDescriptions
 from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.reading import read_structures
@@ -46,9 +47,10 @@ def evaluate(
     """Write and print what is known about the structures in a file or folder, and return their scores.
 
     The first `relaxed` structures are relaxed; None: all of them. `rows` are the structures of a data set in its
-    splits; without them there is no coverage, no Wasserstein distance and no novelty. Without `hull`, one is built; if
-    its energies cannot be fetched, there is no stability. The folder gets structures.csv and .parquet, scores.json, the
-    relaxed structures as relaxed.parquet and .extxyz, and described.parquet.
+    splits; without them there is no coverage, no Wasserstein distance and no novelty. Without `hull`, one of published
+    energies is built; if these cannot be fetched, only the hull on the energy model's own scale counts. The folder gets
+    structures.csv and .parquet, scores.json, the relaxed structures as relaxed.parquet and .extxyz, and
+    described.parquet.
     """
     settings = config.experiments[experiment].crystals or Crystals()
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
@@ -62,7 +64,8 @@ def evaluate(
     journal = output / "journal"  # an earlier call may have left it
     relax_table(relaxation, config.seed, model=model, crystals=crystals, journal=journal, output=table)
     after = read_table(table)
-    assessed = assess_rows(described, after, references, train, workers=settings.workers, seconds=settings.seconds)
+    hulls = hulls_of(model, [], published=references, judged=None, cache=Path(config.data.cache))
+    assessed = assess_rows(described, after, hulls, train, workers=settings.workers, seconds=settings.seconds)
     evidence, scores = CrystalEvidence(assessed, described, test), dict[str, float]()
     scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
     for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):  # those of the experiment, if they need nothing but evidence
@@ -72,8 +75,7 @@ def evaluate(
     write_table(files["structures.parquet"], assessed)
     write_csv(files["structures.csv"], assessed)
     write_extxyz(files["relaxed.extxyz"], after)
-    conditions = {"path": str(path), "n": len(assessed), "hull": references.description if references else None}
-    conditions["energy model"] = model.label
+    conditions = {"path": str(path), "n": len(assessed), "energy model": model.label, **hulls.conditions}
     write_json(files["scores.json"], {"conditions": conditions, "metrics": scores})
     inputs = [file for file in (path, rows, hull) if file is not None and file.is_file()]
     write_provenance(files.values(), {"relaxed": relaxed, "crystals": settings.model_dump()}, config.seed, inputs)
@@ -108,7 +110,7 @@ def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | No
             mirror = Path(config.data.mirror) if config.data.mirror else None
             fetch_by_name("formation_energies", cache, config.data.order, mirror)
         except FetchError as error:
-            print(f"no hull: stability is left out ({error})")
+            print(f"no published hull: energies above it are left out ({error})")
             return None
         if rows is None:
             points = published_points([cache / name for name in FILES], settings.workers)

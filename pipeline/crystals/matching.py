@@ -23,6 +23,7 @@ Formula = tuple[tuple[int, int], ...]
 class Match(NamedTuple):
     """The places of earlier crystals that are the same as a crystal, and whether none of the training set is.
 
+    If one is, `known` is its id.
     Exact copies of a crystal share its match, and `original` is its place. If `like` is None, and not just empty, the
     comparison failed, and the reason says why.
     """
@@ -31,6 +32,7 @@ class Match(NamedTuple):
     like: tuple[int, ...] | None = None
     novel: bool = False
     reason: str = ""
+    known: str = ""
 
 
 class Comparison(NamedTuple):
@@ -124,10 +126,12 @@ def compare(matcher: Matcher, comparison: Comparison) -> Match:
     """Return which of the other crystals a crystal is like."""
     if matcher.reduced(comparison.crystal) is None:
         return Match(reason="failed: the cell cannot be reduced")
+    known = next((other.id for other in comparison.train if matcher.same(comparison.crystal, other)), None)
     return Match(
         comparison.place,
         tuple(place for place, other in comparison.earlier if matcher.same(comparison.crystal, other)),
-        not any(matcher.same(comparison.crystal, other) for other in comparison.train),
+        novel=known is None,
+        known=known or "",
     )
 
 
