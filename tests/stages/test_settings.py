@@ -14,7 +14,7 @@ from pipeline.stages.job import Job
 
 EXPERIMENTS = {"materials": TINY_MATERIALS, "pixels": TINY_PIXELS, "latents": TINY_LATENTS}
 CHANGES: dict[str, set[str]] = {
-    "materials.crystals.seconds=7": {"describe", "assess", "calibrate"},
+    "materials.crystals.seconds=7": {"describe", "assess", "calibrate", "protocols"},
     "materials.crystals.workers=2": set(),
     "materials.crystals.relaxation.count=9": {"relax"},
     "materials.crystals.relaxation.steps=9": {"relax"},
