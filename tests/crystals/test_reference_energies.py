@@ -186,3 +186,8 @@ def test_a_table_of_structures_brings_its_energies(tmp_path: Path) -> None:
     write_table(tmp_path / "rows.parquet", frame)
     (found,) = read_known("rows", tmp_path / "rows.parquet")
     assert (found.source, found.formula, found.formed, found.above) == ("rows", SALT, -2.0, 0.01)
+
+
+def test_an_id_that_is_a_number_gets_the_name_of_its_source(tmp_path: Path) -> None:
+    write_table(tmp_path / "rows.parquet", table(rock_salt("7"), rock_salt("mp-7")))
+    assert [one.crystal.id for one in read_known("salts", tmp_path / "rows.parquet")] == ["salts-7", "mp-7"]
