@@ -177,3 +177,68 @@ def test_a_crystal_that_could_not_be_matched_takes_nothing_away_from_others_like
     assert first_places(matches, range(3)) == {1}
 
 
+def brute_force(crystals: Sequence[Crystal], among: Sequence[int]) -> dict[int, int]:
+    """Return the first of the kind of each, from all pairs among them."""
+    first = {place: place for place in among}
+    for one, other in combinations(among, 2):
+        if same(crystals[one], crystals[other]):
+            low, high = sorted((first[one], first[other]))
+            first = {place: low if kind == high else kind for place, kind in first.items()}
+    return first
+
+
+def test_kinds_among_any_crystals_are_those_of_all_comparisons() -> None:
+    draw = np.random.default_rng(3)
+    crystals = [one for _ in range(4) for one in variants(draw)]
+    matches = matches_of(crystals)
+    assert kinds_of(matches, range(len(crystals))) == brute_force(crystals, range(len(crystals)))
+    for _ in range(6):
+        among = sorted(draw.choice(len(crystals), 9, replace=False).tolist())
+        assert kinds_of(matches, among) == brute_force(crystals, among)
+
+
+def test_the_first_known_structure_is_named() -> None:
+    known = [rock_salt("other"), LARGER, caesium_chloride("second")]
+    matches = match_crystals([MOVED, rock_salt("new", numbers=(3, 17))], known, workers=1, seconds=60)
+    assert [matches[place].known for place in range(2)] == ["larger", ""]
+
+
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
+    """Return the list of questions that workers get from now on; they are answered in this process."""
+    questions = list[Question]()
+
+    def run_here(function: Any, items: Sequence[Any], *, initialise: Any = None, **settings: Any) -> Any:
+        given = () if initialise is None else (initialise(),)
+        for number, item in enumerate(items):
+            questions.extend([item] if function is answer else [])
+            yield number, Outcome(function(*given, item), "")
+
+    monkeypatch.setattr(comparing, "run_tasks", run_here)
+    return questions
+
+
+def test_a_popular_crystal_needs_one_comparison_for_each_of_its_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions, pairs = asked(monkeypatch), list[Any]()
+    monkeypatch.setattr(comparing, "same_crystal", lambda *pair: pairs.append(pair) or same_crystal(*pair))
+    crystals = [caesium_chloride(f"number {number}", 4.0 + number / 1000) for number in range(40)]
+    assert unique_flags(crystals) == [True] + [False] * 39
+    assert len(pairs) == len(questions) == 39
+
+
+def test_ten_thousand_exact_copies_are_one_crystal(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = asked(monkeypatch)
+    matches = matches_of([rock_salt(f"copy {number}") for number in range(10_000)], [caesium_chloride()])
+    assert first_places(matches, range(10_000)) == {0}
+    assert first_places(matches, [7, 8]) == {7}
+    assert not questions
+
+
+def test_comparisons_in_the_journal_are_not_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    questions = asked(monkeypatch)
+    crystals = [caesium_chloride(), MOVED, LARGER]
+    found = []
+    for _ in range(2):
+        matches = match_crystals(crystals, [MOVED], workers=1, seconds=60, finished=Journal(tmp_path, "these"))
+        found.append(([matches[place] for place in range(3)], kinds_of(matches, [1, 2])))
+    assert found[0] == found[1]
+    assert len(questions) == 4  # three at first, and one among the last two
