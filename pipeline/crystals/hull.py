@@ -1,7 +1,9 @@
 """The convex hull of formation energies: the energy of the best mixture of known phases at a composition.
 
-A crystal is stable if its formation energy is below the hull. The points of the hull come from one of two places:
+A crystal is stable if its formation energy is below the hull. The points of the hull come from one of three places:
 
+- known crystals whose energies the energy model computed: the hull on the model's own scale, on which crystals that the
+  model relaxed are compared with their like. Formation energies are relative to the model's own elements.
 - published formation energies of the Materials Project's ground states (one per formula), the elements at zero, and, if
   the data set has energies, `formation_energy - energy_above_hull` of the rows of all splits: by definition the energy
   of the Materials Project's own hull at that composition, which tells nothing about the structure of the row.
@@ -11,7 +13,8 @@ A crystal is stable if its formation energy is below the hull. The points of the
 import json
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -21,13 +24,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.crystals.energies import symbols_of
+from pipeline.crystals.energies import formation_energy, symbols_of
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
 
 Shares = tuple[tuple[int, float], ...]
 VERSION = 1
-ELEMENT, PUBLISHED, DATA_SET, COMPUTED = "element", "published", "data set", "computed"
+ELEMENT, PUBLISHED, DATA_SET, COMPUTED, MODEL = "element", "published", "data set", "computed", "model"
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,18 @@ def shares_of(composition: Mapping[int, float]) -> Shares:
 class Hull:
     """Points and the lower convex hull over them."""
 
-    def __init__(self, points: Iterable[Point], description: str) -> None:
-        """Keep the lowest of the points that share a composition and an origin."""
+    def __init__(self, points: Iterable[Point], description: str, elements: Mapping[int, float] | None = None) -> None:
+        """Keep the lowest of the points that share a composition and an origin.
+
+        Formation energies are relative to the energies (eV/atom) of `elements` by Z; None: the Materials Project's.
+        """
         lowest: dict[tuple[Any, str], Point] = {}
         for point in points:
             key = (point.shares, point.origin)
             if math.isfinite(point.energy) and (key not in lowest or point.energy < lowest[key].energy):
                 lowest[key] = point
         self.points, self.description = tuple(lowest[key] for key in sorted(lowest)), description
+        self.elements = elements
         self._energies = np.array([point.energy for point in self.points])
         sets = [_element_set(point.shares) for point in self.points]
         self._sets = np.array(sets, dtype=np.uint64).reshape(-1, 2)
@@ -88,6 +95,12 @@ class Hull:
             for j in range(bisect_left(self.points, shares, key=at), bisect_right(self.points, shares, key=at)):
                 counts[j] = self.points[j].origin != leave_out and self._counts_at(self.points[j], known)
         return self._mixture(dict(shares), np.flatnonzero(counts & ~(self._sets & outside).any(axis=1))), ""
+
+    def above(self, numbers: Sequence[int], energy_per_atom: float) -> tuple[float, str]:
+        """Return how far a crystal of atoms Z is above the hull in eV/atom, or NaN and the reason why nobody knows."""
+        formed, reason = formation_energy(numbers, energy_per_atom, self.elements)
+        on_hull, missing = (math.nan, reason) if reason else self.energy(Counter(map(int, numbers)))
+        return formed - on_hull, missing
 
     @staticmethod
     def _counts_at(point: Point, known: Collection[Any]) -> bool:
@@ -114,7 +127,7 @@ class Hull:
 
     def of(self, origins: Collection[str]) -> "Hull":
         """Return the hull over the points of these origins."""
-        return Hull((point for point in self.points if point.origin in origins), self.description)
+        return Hull((point for point in self.points if point.origin in origins), self.description, self.elements)
 
     @property
     def origins(self) -> set[str]:
@@ -131,6 +144,7 @@ class Hull:
             "shares": pa.array([[share for _, share in point.shares] for point in self.points], pa.list_(pa.float64())),
         }
         record = {"version": VERSION, "description": self.description, "points": len(self.points)}
+        record |= {"elements": self.elements}
         table = pa.table(columns).replace_schema_metadata({"kinoflow_hull": json.dumps(record)})
         with replacing(path) as temporary:
             pq.write_table(table, temporary, compression="zstd")
@@ -150,7 +164,8 @@ class Hull:
             table[name].to_pylist() for name in ("numbers", "shares", "formation_energy", "origin", "id")
         )
         at = (tuple(zip(*pair, strict=True)) for pair in zip(numbers, shares, strict=True))
-        return cls(map(Point, at, *columns), record["description"])
+        elements = {int(z): energy for z, energy in (record.get("elements") or {}).items()}
+        return cls(map(Point, at, *columns), record["description"], elements or None)
 
 
 def elements_of(points: Iterable[Point], elements: Iterable[int] = ()) -> list[Point]:

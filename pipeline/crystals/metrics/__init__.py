@@ -34,6 +34,12 @@ def evidence_of(subject: Subject) -> CrystalEvidence:
     return CrystalEvidence(structures, described, test, subject.samples.conditions.get("NFE"))
 
 
+def valid_by_peers(described: pd.DataFrame) -> pd.Series:
+    """Return which described structures the peers count as valid: structure, composition, and a fingerprint."""
+    has_fingerprint = described["structure_fingerprint"].map(len).astype(bool)
+    return described["structural_valid_peers"] & described["composition_valid_peers"] & has_fingerprint
+
+
 def conditions(subject: Subject, options: Any) -> dict[str, str]:
     """Return how crystals were measured, for the tables: the data, the hull and the energy model."""
     crystals = subject.block.crystals if subject.block else None
