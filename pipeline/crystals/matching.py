@@ -19,6 +19,8 @@ from pipeline.crystals.comparing import Library, Question
 from pipeline.crystals.crystal import Crystal, Key, key_of
 from pipeline.store.journal import Journal
 
+Formula = tuple[tuple[int, int], ...]
+
 
 class Match(NamedTuple):
     """The places of earlier crystals that are the same as a crystal, and whether none of the training set is.
@@ -70,6 +72,9 @@ class Matches:
 
     def __getitem__(self, place: int) -> Match:
         return self._found.get(self._originals[place], Match())
+
+    def __iter__(self) -> Iterator[Match]:
+        return map(self.__getitem__, range(len(self)))
 
     def settle(self, among: Iterable[int]) -> None:
         """Compare until `like` connects all crystals of one kind at the given places, without the help of others."""
@@ -152,7 +157,7 @@ def connected(matches: Matches | Sequence[Match], originals: Iterable[int]) -> D
     return kinds
 
 
-def reduced_formula(crystal: Crystal) -> tuple[tuple[int, int], ...]:
+def reduced_formula(crystal: Crystal) -> Formula:
     """Return the elements and their smallest whole ratio."""
     composition = crystal.composition
     divisor = gcd(*composition.values())

@@ -13,6 +13,7 @@ from small_crystals import caesium_chloride, overlapping, rock_salt, table
 from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.crystals import evaluate as module
+from pipeline.crystals import resuming
 from pipeline.crystals.evaluate import evaluate
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.hull import Hull, Point, elements_of
@@ -84,15 +85,17 @@ def test_what_has_no_reference_is_left_out_and_said(
     assert (scores["uniqueness"], scores["relaxed"]) == (40, 0)
     assert not read_table(output / "structures.parquet")["relaxed"].any()
     assert f"{'uniqueness':32}         40  % [" in printed
+    assert not (output / "ranked.zip").exists()
+    assert "ranked.zip" not in (output / "README.md").read_text()
 
 
 def test_the_test_set_is_described_once(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, settings = references(tmp_path)["rows"], config.experiments["checkerboard"].crystals
     assert settings is not None
-    _, first = module._references(config, settings, rows)
-    asked, describe = list[int](), module.describe_rows
-    monkeypatch.setattr(module, "describe_rows", lambda frame, *few: asked.append(len(frame)) or describe(frame, *few))
-    _, again = module._references(config, settings, rows)
+    _, first = module._references(config, settings, rows, tmp_path / "first")
+    asked, describe = list[int](), resuming.describe_rows
+    monkeypatch.setattr(resuming, "describe_rows", lambda frame, *few: asked.append(len(frame)) or describe(frame, *few))
+    _, again = module._references(config, settings, rows, tmp_path / "again")
     assert asked == [0]
     assert first is not None
     assert again is not None

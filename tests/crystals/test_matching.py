@@ -99,8 +99,7 @@ def unique_flags(crystals: Sequence[Crystal | None]) -> list[bool]:
 
 
 def novel_flags(crystals: Sequence[Crystal | None], train: Sequence[Crystal]) -> list[bool]:
-    matches = matches_of(crystals, train)
-    return [matches[place].novel for place in range(len(matches))]
+    return [match.novel for match in matches_of(crystals, train)]
 
 
 def test_the_first_of_equal_crystals_is_unique() -> None:
@@ -141,9 +140,8 @@ def test_a_crystal_that_cannot_be_matched_in_time_is_neither_unique_nor_novel(mo
 
     monkeypatch.setattr(comparing, "run_tasks", late)
     matches = match_crystals([rock_salt(), None, caesium_chloride(), MOVED], [], workers=1, seconds=60)
-    found = [matches[place] for place in range(4)]
-    assert [match.novel for match in found] == [True, False, True, False]
-    assert [match.reason for match in found] == ["", "", "", "time limit (60 s)"]
+    assert [match.novel for match in matches] == [True, False, True, False]
+    assert [match.reason for match in matches] == ["", "", "", "time limit (60 s)"]
     assert first_places(matches, range(4)) == {0, 2}
 
 
@@ -200,7 +198,7 @@ def test_kinds_among_any_crystals_are_those_of_all_comparisons() -> None:
 def test_the_first_known_structure_is_named() -> None:
     known = [rock_salt("other"), LARGER, caesium_chloride("second")]
     matches = match_crystals([MOVED, rock_salt("new", numbers=(3, 17))], known, workers=1, seconds=60)
-    assert [matches[place].known for place in range(2)] == ["larger", ""]
+    assert [match.known for match in matches] == ["larger", ""]
 
 
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
@@ -239,6 +237,6 @@ def test_comparisons_in_the_journal_are_not_made_again(monkeypatch: pytest.Monke
     found = []
     for _ in range(2):
         matches = match_crystals(crystals, [MOVED], workers=1, seconds=60, finished=Journal(tmp_path, "these"))
-        found.append(([matches[place] for place in range(3)], kinds_of(matches, [1, 2])))
+        found.append((list(matches), kinds_of(matches, [1, 2])))
     assert found[0] == found[1]
     assert len(questions) == 4  # three at first, and one among the last two

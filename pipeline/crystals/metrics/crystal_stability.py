@@ -27,7 +27,7 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     of the same structures. Uniqueness and novelty are shares of all generated structures.
     """
     rows = evidence.assessed
-    attempted = rows[rows["relaxed"]]
+    attempted = rows[rows["attempted"]]
     scores: dict[str, float] = {}
     for flag, name in (("unique", "uniqueness"), ("novel", "novelty")):
         if flag in rows:
