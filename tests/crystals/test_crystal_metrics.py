@@ -39,7 +39,7 @@ def described(structure: list[Any], composition: list[Any] | None = None, **colu
 
 def assessed(count: int, **columns: Any) -> pd.DataFrame:
     """Return rows of failures, with some columns changed."""
-    flags = ("structural_valid", "composition_valid", "composition_valid_default", "relaxed", "converged", "stable")
+    flags = ("structural_valid", "composition_valid", "composition_valid_default", "attempted", "converged", "stable")
     frame = pd.DataFrame(
         {name: [False] * count for name in (*flags, "metastable", "unique", "novel", "sun")}, dtype=bool
     )

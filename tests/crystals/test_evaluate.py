@@ -94,7 +94,9 @@ def test_the_test_set_is_described_once(config: Config, tmp_path: Path, monkeypa
     assert settings is not None
     _, first = module._references(config, settings, rows, tmp_path / "first")
     asked, describe = list[int](), resuming.describe_rows
-    monkeypatch.setattr(resuming, "describe_rows", lambda frame, *few: asked.append(len(frame)) or describe(frame, *few))
+    monkeypatch.setattr(
+        resuming, "describe_rows", lambda frame, *few: asked.append(len(frame)) or describe(frame, *few)
+    )
     _, again = module._references(config, settings, rows, tmp_path / "again")
     assert asked == [0]
     assert first is not None
