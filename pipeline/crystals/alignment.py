@@ -22,8 +22,11 @@ ROUNDING = 1e-9
 WRAPPED = (True, True, True)
 
 
-def same_crystal(first: Cell, second: Cell) -> bool:
-    """Return whether two reduced cells are the same crystal; the answer may depend on which comes first."""
+def same_crystal(first: Cell, second: Cell, screened: bool = True) -> bool:
+    """Return whether two reduced cells are the same crystal; the answer may depend on which comes first.
+
+    It does not depend on whether the ways to lay them over each other are screened before they are tried.
+    """
     if sorted(first.numbers.tolist()) != sorted(second.numbers.tolist()):
         return False
     ratio = (second.lattice.volume / first.lattice.volume) ** (1 / 6)
@@ -35,7 +38,9 @@ def same_crystal(first: Cell, second: Cell) -> bool:
     if any(fits(basis) for basis in islice(bases, 1)):
         return True
     rest = np.array(list(bases)).reshape(-1, 3, 3)
-    return any(fits(basis) for basis in bases_that_may_fit(rest, target, places, second.fractions, forbidden))
+    if screened:
+        rest = bases_that_may_fit(rest, target, places, second.fractions, forbidden)
+    return any(fits(basis) for basis in rest)
 
 
 def _bases(first: Cell, second: Cell, ratio: float) -> Iterator[Floats]:

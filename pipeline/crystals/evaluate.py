@@ -1,6 +1,7 @@
 """The evaluation of crystals from any source: the chain of the workflow in one call, from files to scores."""
 
 import shutil
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,9 @@ def _show(
     conditions: Mapping[str, Any], assessed: pd.DataFrame, scores: Mapping[str, float], files: Mapping[str, str]
 ) -> None:
     hull = conditions["hull"] or "none, so nothing is said about stability"
-    print(f"\nhull: {hull}\nenergy model: {conditions['energy model']}\n")
+    print()
+    for line in (f"hull: {hull}", f"energy model: {conditions['energy model']}", ""):
+        print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  "))
     print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
     for name, value, interval in findings.with_intervals(scores):
         print(f"{name:32} {value:10.4g}  {interval}".rstrip())
