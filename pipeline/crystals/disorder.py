@@ -34,7 +34,9 @@ def alike_if_disordered(first: "Structure", second: "Structure") -> bool:
 
 def disordered(structure: "Structure") -> "Structure | None":
     """Return a structure with all elements that may take each other's place mixed; None if no two may."""
-    kinds = {element: {element} for element in structure.composition.elements}
+    from pymatgen.core import Element
+
+    kinds = {element: {element} for element in map(Element.from_Z, sorted(set(structure.atomic_numbers)))}
     for first, second in combinations(kinds, 2):
         if may_substitute(first, second) and kinds[first] is not kinds[second]:
             joined = kinds[first] | kinds[second]

@@ -43,12 +43,14 @@ def protocols(
         relaxed: tables from `relax` or `gather-relaxed`, in the same order
     """
     from pipeline.crystals.energy_model import EnergyModel
-    from pipeline.crystals.hull import Hull
+    from pipeline.crystals.hull import label_of_hull
     from pipeline.crystals.protocol_table import protocol_rows, write_protocols
+    from pipeline.crystals.reference_energies import description_of
     from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
     from pipeline.store.parquet import read_table
 
     names, chosen = [row.name for row in job.rows()], job.crystals
+    model = EnergyModel.of(chosen.energy_model)
     known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
     train = crystals_of(known[(known["split"] == "train") & (known["reason"] == "")])
     found = {
@@ -56,8 +58,8 @@ def protocols(
             read_table(assessed),
             read_table(after, list(CRYSTAL_COLUMNS)),
             [crystal for crystal in train if crystal is not None],
-            hull=Hull.load(hull).description,
-            energy_model=EnergyModel.of(chosen.energy_model).label,
+            hull=description_of(model.name, job.cache) or label_of_hull(hull),
+            energy_model=model.label,
             workers=chosen.workers,
             seconds=chosen.seconds,
         )
