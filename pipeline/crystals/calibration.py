@@ -1,8 +1,8 @@
-"""How far CHGNet and the hull can be trusted: both are compared with known energies of test structures."""
+"""How far energy models and the hull can be trusted: both are compared with known energies of test structures."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +10,35 @@ import numpy as np
 import pandas as pd
 
 from pipeline.config import Crystals
+from pipeline.crystals.chemistry import CHEMISTRIES, chemistry_of
 from pipeline.crystals.crystal import Floats
-from pipeline.crystals.energies import METASTABLE, formation_energy, load_chgnet, static_energy
+from pipeline.crystals.energies import METASTABLE, formation_energy
+from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.hull import DATA_SET, ELEMENT, PUBLISHED, Hull, shares_of
+from pipeline.crystals.static_energies import static_energies
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
-from pipeline.crystals.workers import run_tasks
 from pipeline.report.formats import markdown_table, write_numbers
 from pipeline.store.atomic import write_text
+from pipeline.store.journal import Journal
 from pipeline.store.parquet import read_table
 
 RESAMPLES = 2000
 NEARLY = 1e-6  # eV/atom; less is on the hull
-NOTE = "Energies in eV/atom, with the 95 % interval of the mean; left out: structures without one of the energies."
+NOTE = (
+    "Energies in eV/atom, with the 95 % interval of the mean; left out: structures without one of the energies. 68 % "
+    "of the absolute errors are at most the absolute error of 68. Verdicts by a model are on the data set's own hull."
+)
 GROUND_STATE = "published ground state of the same formula (another polymorph would be lower than the structure)"
 MEAN = ("mean_absolute_error", "mean_absolute_error_low", "mean_absolute_error_high")
 AGREEMENT = ("agree_at_0", "agree_at_0.1")
-COLUMNS = ("compared", "against", "n", "left_out", *MEAN, "median_absolute_error", "bias", *AGREEMENT, "unit")
+USUAL = 0.68  # of the absolute errors are at most the uncertainty, as within one standard deviation
+ERRORS = (*MEAN, "median_absolute_error", "absolute_error_of_68", "bias")
+COLUMNS = ("compared", "against", "n", "left_out", *ERRORS, *AGREEMENT, "unit")
 
 
 def write_calibration(
     chosen: Crystals,
+    models: Sequence[EnergyModel],
     seed: int,
     *,
     rows: Path,
@@ -37,21 +46,16 @@ def write_calibration(
     csv: Path,
     markdown: Path,
     numbers: Path,
-    load: Callable[[], Any] = load_chgnet,
 ) -> None:
     """Write a table with one row per comparison, over structures drawn from the test split of a data set.
 
     If the data set has energies, the comparison is with those. Otherwise it is with the published formation energy of
-    the ground state of the same formula. Each worker gets its calculator from `load`.
+    the ground state of the same formula. Each energy model has a row for all structures and one for each chemistry.
     """
     known = Hull.load(hull)
     drawn = draw_test_rows(rows, chosen.calibration, seed)
-    predicted, crystals = np.full(len(drawn), math.nan), [crystal_of(row) for row in drawn]  # NaN: CHGNet fails
-    options: dict[str, Any] = {"workers": chosen.workers, "seconds": chosen.seconds, "initialise": load}
-    for place, outcome in run_tasks(static_energy, crystals, label="calibrating", **options):
-        if outcome.value is not None:
-            predicted[place], _ = formation_energy(drawn[place]["numbers"], outcome.value)
     actual = np.array([row["formation_energy"] for row in drawn], dtype=float)
+    above = np.array([row["energy_above_hull"] for row in drawn], dtype=float)
     against, hulls = "formation energies of the data set (DFT)", list[Row]()
     if np.isfinite(actual).any():
         hulls = list(compare_hulls(known, drawn, actual, seed))
@@ -60,10 +64,41 @@ def write_calibration(
         for point in known.points:
             lowest[point.shares] = min(point.energy, lowest.get(point.shares, point.energy))
         actual = np.array([lowest.get(shares_of(_composition(row)), math.nan) for row in drawn])
-    table = [compare("formation energy by CHGNet", against, predicted, actual, seed), *hulls]
+    kinds, table = np.array([chemistry_of(row["numbers"]) for row in drawn]), list[Row]()
+    for model in models:
+        predicted = formation_energies(model, drawn, workers=chosen.workers, seconds=chosen.seconds)
+        table += compare_model(model.label, against, kinds, predicted, actual, above, seed)
+    table += hulls
     write_text(csv, pd.DataFrame(table, columns=list(COLUMNS)).to_csv(index=False))
     write_text(markdown, f"{markdown_table(table, [], COLUMNS[:2], COLUMNS[2:-1])}\n{NOTE}\n")
     write_numbers(numbers, {row["compared"]: row for row in table})
+
+
+def formation_energies(
+    model: EnergyModel, rows: Sequence[Row], *, workers: int, seconds: float, finished: Journal | None = None
+) -> Floats:
+    """Return the formation energy of each structure by a model, in eV/atom; NaN: the model has none for it."""
+    crystals = [crystal for row in rows if (crystal := crystal_of(row)) is not None]
+    label = f"calibrating {model.name}"
+    energies = static_energies(model, crystals, workers=workers, seconds=seconds, label=label, finished=finished)
+    pairs = zip(rows, energies, strict=True)
+    return np.array([formation_energy(row["numbers"], energy)[0] for row, (energy, _) in pairs])
+
+
+def compare_model(
+    label: str, against: str, kinds: Any, predicted: Floats, actual: Floats, above: Floats, seed: int
+) -> Iterable[Row]:
+    """Yield the comparison of a model's formation energies with known ones, for all structures and by chemistry.
+
+    A verdict is right if the structure is on the same side of the hull of the data set with either energy.
+    """
+    name = f"formation energy by {label}"
+    for kind in ("", *CHEMISTRIES):
+        chosen = np.flatnonzero(kinds == kind) if kind else np.arange(len(kinds))
+        if len(chosen) or not kind:
+            ours, theirs, hull = predicted[chosen], actual[chosen], above[chosen]
+            row = compare(f"{name}, {kind}" if kind else name, against, ours, theirs, seed)
+            yield row | agreement(ours - theirs + hull, hull)
 
 
 def draw_test_rows(rows: Path, count: int, seed: int) -> list[Row]:
@@ -106,7 +141,11 @@ def compare(name: str, against: str, values: Floats, references: Floats, seed: i
     errors = np.abs(differences)
     resampled = np.random.default_rng(seed).choice(errors, (RESAMPLES, len(errors))).mean(axis=1)
     mean = map(float, (errors.mean(), *np.quantile(resampled, (0.025, 0.975))))
-    rest = {"median_absolute_error": float(np.median(errors)), "bias": float(differences.mean())}
+    rest = {
+        "median_absolute_error": float(np.median(errors)),
+        "absolute_error_of_68": float(np.quantile(errors, USUAL)),
+        "bias": float(differences.mean()),
+    }
     return row | dict(zip(MEAN, mean, strict=True)) | rest
 
 

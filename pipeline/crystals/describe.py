@@ -1,4 +1,4 @@
-"""The description of structures one by one: validity, density, fingerprints."""
+"""The description of structures one by one: validity, density, symmetry, fingerprints."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,14 +7,19 @@ import pandas as pd
 
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.fingerprints import FINGERPRINTS, fingerprints_of
+from pipeline.crystals.peers import composition_valid_peers, structural_valid_peers
+from pipeline.crystals.symmetry import GENERATED, UNKNOWN, space_group
 from pipeline.crystals.table import Row, crystals_of
 from pipeline.crystals.validity import composition_valid, structural_valid
 from pipeline.crystals.workers import run_tasks
 from pipeline.store.journal import Journal
 
+STRUCTURAL = ("structural_valid", "structural_valid_peers")
+COMPOSITION = ("composition_valid", "composition_valid_default", "composition_valid_peers")
 NOTHING: Row = {
     **{"atoms": 0, "elements": 0, "density": float("nan")},
-    **dict.fromkeys(("structural_valid", "composition_valid", "composition_valid_default"), False),
+    **dict.fromkeys((*STRUCTURAL, *COMPOSITION), False),
+    "space_group": UNKNOWN,
     **{name: [] for name in FINGERPRINTS},
     "fingerprint_reason": "",
 }
@@ -42,7 +47,7 @@ def describe_rows(frame: pd.DataFrame, workers: int, seconds: float, finished: J
     for place in usable:
         if reason := reasons[place] or rows[place].get("reason"):
             reasons[place] = reason
-            rows[place] |= {"fingerprint_reason": reason, "structural_valid": False}
+            rows[place] |= {"fingerprint_reason": reason, **dict.fromkeys(STRUCTURAL, False)}
     return with_descriptions(frame, reasons, rows)
 
 
@@ -68,9 +73,15 @@ def properties(crystal: Crystal) -> Row:
         "elements": len(composition),
         "composition_valid": composition_valid(composition, "smact14"),
         "composition_valid_default": composition_valid(composition, "default"),
+        "composition_valid_peers": composition_valid_peers(composition),
     }
     try:
         density = float(crystal.structure().density)
     except ValueError as error:
         return {**values, "reason": f"failed: {error}"}
-    return {**values, "density": density, "structural_valid": structural_valid(crystal)}
+    return values | {
+        "density": density,
+        "structural_valid": structural_valid(crystal),
+        "structural_valid_peers": structural_valid_peers(crystal),
+        "space_group": space_group(crystal, GENERATED),
+    }

@@ -1,12 +1,14 @@
 """Crystals as a table, and as files that other programs read: extended XYZ, and a zip archive of CIF files.
 
-These files leave out rows with a reason. Equal frames give equal bytes.
+These files leave out rows with a reason. Equal frames give equal bytes. Extended XYZ has the crystals just as they are
+in the frame. A CIF file has the symmetry of its crystal and the atoms of the asymmetric unit.
 """
 
 import json
 import re
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pandas as pd
 
 from pipeline.crystals.crystal import Crystal, Floats
 from pipeline.crystals.elements import SYMBOLS
+from pipeline.crystals.symmetry import GENERATED, symmetrised, without_symmetry
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
 from pipeline.crystals.tokens import decode
 from pipeline.sampling.samples import SampleSet
@@ -52,7 +55,7 @@ def write_crystals(
     frame = frame_of(rows, CRYSTAL_COLUMNS)
     write_table(table, frame)
     write_extxyz(extxyz, frame)
-    write_cif_zip(cifs, frame)
+    write_cif_zip(cifs, frame, GENERATED if exact is None else 0.0)  # symmetry would move what was given
     write_provenance([table, extxyz, cifs], settings, seed, inputs)
     return frame
 
@@ -63,8 +66,11 @@ def write_extxyz(path: Path, frame: pd.DataFrame) -> None:
         stream.writelines(_extxyz(row, crystal) for row, crystal in _usable(frame))
 
 
-def write_cif_zip(path: Path, frame: pd.DataFrame) -> None:
-    """Write a zip archive with one CIF file for each crystal, named by its id."""
+def write_cif_zip(path: Path, frame: pd.DataFrame, tolerance: float = GENERATED) -> None:
+    """Write a zip archive with one CIF file for each crystal, named by its id.
+
+    A file has the symmetry that is found within a tolerance (A): its atoms may lie that far from those of the frame.
+    """
     taken: set[str] = set()
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for row, crystal in _usable(frame):
@@ -75,28 +81,34 @@ def write_cif_zip(path: Path, frame: pd.DataFrame) -> None:
             entry = zipfile.ZipInfo(f"{name}.cif", date_time=_EARLIEST)
             entry.external_attr, entry.compress_type = _READABLE, zipfile.ZIP_DEFLATED
             entry.create_system = 3  # as on Unix, wherever it is written
-            archive.writestr(entry, cif_text(crystal))
+            archive.writestr(entry, cif_text(crystal, tolerance))
 
 
-def cif_text(crystal: Crystal) -> str:
-    """Return a CIF file in P 1 with 8 decimals."""
-    formula = " ".join(f"{SYMBOLS[number - 1]}{count}" for number, count in crystal.composition.items())
+def cif_text(crystal: Crystal, tolerance: float | None = None) -> str:
+    """Return a CIF file with 8 decimals: in P 1, or with the symmetry that is found within a tolerance (A)."""
+    cell = (symmetrised(crystal, tolerance) if tolerance else None) or without_symmetry(crystal)
+    composition = Counter[int]()
+    for number, count in zip(cell.unit.numbers.tolist(), cell.multiplicities.tolist(), strict=True):
+        composition[number] += count
+    formula = " ".join(f"{SYMBOLS[number - 1]}{count}" for number, count in sorted(composition.items()))
     names = ("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma")
-    cell = zip(names, [*crystal.lengths.tolist(), *crystal.angles.tolist()], strict=True)
-    symbols = [SYMBOLS[number - 1] for number in crystal.numbers.tolist()]
+    sides = zip(names, [*cell.unit.lengths.tolist(), *cell.unit.angles.tolist()], strict=True)
+    symbols = [SYMBOLS[number - 1] for number in cell.unit.numbers.tolist()]
+    sites = zip(symbols, cell.multiplicities.tolist(), cell.unit.fractions.tolist(), strict=True)
     lines = [
         f"data_{formula.replace(' ', '')}",
-        "_symmetry_space_group_name_H-M   'P 1'",
-        *(f"_cell_{name}   {value:.8f}" for name, value in cell),
-        "_symmetry_Int_Tables_number   1",
+        f"_symmetry_space_group_name_H-M   '{cell.symbol}'",
+        *(f"_cell_{name}   {value:.8f}" for name, value in sides),
+        f"_symmetry_Int_Tables_number   {cell.number}",
         f"_chemical_formula_sum   '{formula}'",
-        *("loop_", " _symmetry_equiv_pos_site_id", " _symmetry_equiv_pos_as_xyz", "  1  'x, y, z'"),
+        *("loop_", " _symmetry_equiv_pos_site_id", " _symmetry_equiv_pos_as_xyz"),
+        *(f"  {number}  '{operation}'" for number, operation in enumerate(cell.operations, start=1)),
         *("loop_", " _atom_site_type_symbol", " _atom_site_label", " _atom_site_symmetry_multiplicity"),
         *(f" _atom_site_fract_{axis}" for axis in "xyz"),
         " _atom_site_occupancy",
         *(
-            f"  {symbol}  {symbol}{number}  1  {x:.8f}  {y:.8f}  {z:.8f}  1"
-            for number, (symbol, (x, y, z)) in enumerate(zip(symbols, crystal.fractions.tolist(), strict=True))
+            f"  {symbol}  {symbol}{number}  {count}  {x:.8f}  {y:.8f}  {z:.8f}  1"
+            for number, (symbol, count, (x, y, z)) in enumerate(sites)
         ),
     ]
     return "\n".join(lines) + "\n"

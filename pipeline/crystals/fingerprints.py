@@ -35,15 +35,12 @@ def fingerprints_of(crystal: Crystal) -> Row:
 
 
 def composition_fingerprint(composition: Mapping[int, int]) -> Floats:
-    """Return the scaled fingerprint [132] of elements, Z -> count."""
-    means, deviations = _scaler()
-    values: Floats = (magpie(composition) - means) / deviations
-    if not np.isfinite(values).all():
-        from pymatgen.core import Composition, Element
+    """Return the scaled fingerprint [132] of elements, Z -> count.
 
-        formula = Composition({Element.from_Z(z): count for z, count in composition.items()}).reduced_formula
-        raise ValueError(f"an element of {formula} has no Magpie data")
-    return values
+    Entries on which Magpie has no data are NaN; that is so for He, Ne, Ar, At, Rn and Fr.
+    """
+    means, deviations = _scaler()
+    return (magpie(composition) - means) / deviations
 
 
 def structure_fingerprint(crystal: Crystal) -> Floats:

@@ -18,7 +18,7 @@ from pipeline.crystals.table import Row, crystals_of, records_of
 from pipeline.store.code import code_hash
 from pipeline.store.parquet import read_table, write_table
 
-PACKAGES = ("numpy", "scipy", "pymatgen-core", "matminer", "smact")
+PACKAGES = ("numpy", "scipy", "pymatgen-core", "matminer", "smact", "moyopy")
 
 
 class KeptDescriptions:

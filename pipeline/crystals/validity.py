@@ -2,11 +2,12 @@
 
 Both rules are those of the Crystal Diffusion Variational Autoencoder (Xie et al., 2022), and later work kept them. Two
 details are only in the code of that work: a cell below 0.1 A^3 is not valid, and single elements and alloys need not
-be neutral.
+be neutral. The rules here are as they are written. :mod:`pipeline.crystals.peers` has them as that code applies them,
+and says where the two differ.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,14 @@ SMALLEST_VOLUME = 0.1  # A^3
 ROUNDING = 1e-8  # A; tokens often put atoms exactly 0.5 A apart, and the last digit must not decide
 RULES = ("smact14", "default")
 
+States = Mapping[int, Sequence[int]]  # the oxidation states of each Z
+
 
 def structural_valid(crystal: Crystal) -> bool:
     """Return whether all atoms, with their periodic images, are more than 0.5 A apart, in a cell of 0.1 A^3 at least.
 
-    An atom's own images count, so no lattice vector may be that short either.
+    An atom's own images count, so no lattice vector may be that short either. The peers' own check takes a distance of
+    exactly 0.5 A and images of the same atom for valid: `structural_valid_peers`.
     """
     try:
         structure = crystal.structure()
@@ -64,7 +68,8 @@ def composition_valid(composition: Mapping[int, int], rule: str) -> bool:
     There must be oxidation states, one for each element, such that the charges sum to zero and every anion is more
     electronegative than every cation. Rule "smact14" takes the states of SMACT's first release (2014), as published
     numbers do. "default" takes those of SMACT 4 itself (seen at least three times in the ICSD of 2024). Alloys and
-    single elements are valid, but no compound of an element whose states or electronegativity are not known.
+    single elements are valid, but no compound of an element whose states or electronegativity are not known. The loop
+    with which the peers apply "smact14" finds other compounds of such elements valid: `composition_valid_peers`.
     """
     divisor = math.gcd(*composition.values())
     return _valid(tuple(sorted((z, count // divisor) for z, count in composition.items())), rule)
@@ -72,28 +77,47 @@ def composition_valid(composition: Mapping[int, int], rule: str) -> bool:
 
 @cache
 def _valid(composition: tuple[tuple[int, int], ...], rule: str) -> bool:
+    states, known = oxidation_states(rule), electronegativities()
+    numbers = [z for z, _ in composition]
+    if len(numbers) == 1 or only_metals(numbers):
+        return True
+    if any(z not in known or not states.get(z) for z in numbers):
+        return False
+    return any(neutral(composition, allowed) for allowed in states_of_ions(numbers, states))
+
+
+def states_of_ions(numbers: Iterable[int], states: States) -> Iterator[States]:
+    """Yield the oxidation states of elements such that every anion is more electronegative than every cation.
+
+    The least electronegative anion splits the elements: below it, none is an anion; from it on, none is a cation.
+    """
+    known = {z: electronegativities()[z] for z in numbers}
+    for lowest_anion in {*known.values(), math.inf}:
+        signs = {z: 1 if value < lowest_anion else -1 for z, value in known.items()}
+        yield {z: [state for state in states[z] if state * sign >= 0] for z, sign in signs.items()}
+
+
+def neutral(composition: Iterable[tuple[int, int]], states: States) -> bool:
+    """Return whether the charges of (Z, count) can sum to zero.
+
+    Every sum is followed once, however many combinations of states lead to it. smact's own function tries all
+    combinations, which takes hours for a dozen elements.
+    """
+    charges = {0}
+    for z, count in composition:
+        charges = {charge + count * state for charge in charges for state in states[z]}
+    return 0 in charges
+
+
+def only_metals(numbers: Iterable[int]) -> bool:
+    """Return whether all elements are metals; their alloys need not be neutral."""
     import smact
 
-    states, electronegativities = _oxidation_states(rule), _electronegativities()
-    if len(composition) == 1 or all(SYMBOLS[z - 1] in smact.metals for z, _ in composition):
-        return True
-    if any(z not in electronegativities or not states.get(z) for z, _ in composition):
-        return False
-    # The least electronegative anion splits the elements: below it, none is an anion; from it on, none is a cation.
-    # Every sum of charges is then followed once, however many combinations of states lead to it. smact's own function
-    # tries all combinations, which takes hours for a dozen elements.
-    for lowest_anion in {electronegativities[z] for z, _ in composition} | {math.inf}:
-        charges = {0}
-        for z, count in composition:
-            sign = 1 if electronegativities[z] < lowest_anion else -1
-            charges = {charge + count * state for charge in charges for state in states[z] if state * sign >= 0}
-        if 0 in charges:
-            return True
-    return False
+    return all(SYMBOLS[z - 1] in smact.metals for z in numbers)
 
 
 @cache
-def _oxidation_states(rule: str) -> dict[int, tuple[int, ...]]:
+def oxidation_states(rule: str) -> dict[int, tuple[int, ...]]:
     """Return the oxidation states of each Z."""
     from smact.utils.oxidation import ICSD24OxStatesFilter
 
@@ -107,7 +131,7 @@ def _oxidation_states(rule: str) -> dict[int, tuple[int, ...]]:
 
 
 @cache
-def _electronegativities() -> dict[int, float]:
+def electronegativities() -> dict[int, float]:
     """Return the Pauling electronegativity of each Z that has one."""
     return {z: float(one.pauling_eneg) for z, one in _elements().items() if one.pauling_eneg is not None}
 

@@ -155,6 +155,7 @@ def flag(name, files):
 
 
 classifier_of = optional(Place.CLASSIFIER, ".safetensors", when=Job.trains_classifier)
+judged_of = optional(Place.JUDGED, when=Job.has_judges)
 tokenizer_of = optional(Place.TOKENIZER, ".safetensors", when=Job.of_codes)
 search_of = optional(Place.SEARCH, when=lambda job: job.run.sampling.searched)
 
@@ -222,6 +223,7 @@ def evidence_of(wildcards):
         "structures": at(Place.STRUCTURES, ".parquet", **wildcards),
         "described": at(Place.DESCRIBED, **wildcards),
         "test": at(Place.DESCRIBED_TEST, **wildcards),
+        "hull": at(Place.HULL, **wildcards),
     }
 
 

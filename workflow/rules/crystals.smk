@@ -71,9 +71,10 @@ rule describe_test:
 
 
 rule relax:
-    """Relax a shard of crystals with CHGNet."""
+    """Relax a shard of crystals with the energy model."""
     input:
         crystals=at(Place.CRYSTALS, ".parquet"),
+        files=files_of("relax"),
     output:
         table=temp(at(Place.RELAXED_SHARD)),
         provenance=temp(at(Place.RELAXED_SHARD, ".provenance.json")),
@@ -132,6 +133,30 @@ rule gather_relaxed:
         "python -m pipeline gather-relaxed --shards {input.shards:q} --output {output.table:q} > {log:q} 2>&1"
 
 
+rule judge_energies:
+    """Compute the energies of relaxed crystals by other models."""
+    input:
+        relaxed=at(Place.RELAXED),
+        files=files_of("judge_energies"),
+    output:
+        table=at(Place.JUDGED),
+    log:
+        f"{LOGS}/judge_energies/{{experiment}}/{{name}}.log",
+    benchmark:
+        f"{BENCHMARKS}/judge_energies/{{experiment}}/{{name}}.tsv"
+    conda:
+        "../../envs/cpu.yaml"
+    threads: threads_of("judge_energies")
+    resources:
+        **resources_of("judge_energies"),
+    params:
+        **declared("judge_energies"),
+        journal=f"{RESULTS}/journals/judge_energies/{{experiment}}/{{name}}",
+    shell:
+        "python -m pipeline judge-energies --config {params.config:q} --experiment {wildcards.experiment} "
+        "--relaxed {input.relaxed:q} --journal {params.journal:q} --output {output.table:q} > {log:q} 2>&1"
+
+
 rule hull:
     """Build the convex hull of formation energies."""
     input:
@@ -156,8 +181,9 @@ rule hull:
 
 
 rule calibrate:
-    """Compare CHGNet and the hull with the data set's own energies."""
+    """Compare energy models and the hull with the data set's own energies."""
     input:
+        files=files_of("calibrate"),
         rows=at(Place.ROWS),
         hull=rules.hull.output.hull,
     output:
@@ -186,6 +212,7 @@ rule assess:
         relaxed=at(Place.RELAXED),
         hull=rules.hull.output.hull,
         rows=at(Place.ROWS),
+        judged=judged_of,
     output:
         table=at(Place.STRUCTURES, ".parquet"),
         csv=at(Place.STRUCTURES, ".csv"),
@@ -200,10 +227,12 @@ rule assess:
         **resources_of("assess"),
     params:
         **declared("assess"),
+        judged=flag("--judged", judged_of),
     shell:
         "python -m pipeline assess --config {params.config:q} --experiment {wildcards.experiment} "
         "--described {input.described:q} --relaxed {input.relaxed:q} --hull {input.hull:q} --rows {input.rows:q} "
-        "--output {output.table:q} --csv {output.csv:q} > {log:q} 2>&1"
+        "--output {output.table:q} --csv {output.csv:q} {params.judged} > {log:q} 2>&1"
 
 
+want("judge_energies", Place.JUDGED)
 want("calibrate", Place.CALIBRATION_TABLE, ".csv", ".md", ".json")

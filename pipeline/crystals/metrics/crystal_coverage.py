@@ -1,5 +1,8 @@
 """Whether generated structures are near test structures, and test structures near generated ones."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 from pydantic import Field
@@ -22,6 +25,11 @@ class Options(Strict):
 
     structure_cutoff: float = Field(0.4, gt=0, description="largest distance of the fingerprints of near structures")
     composition_cutoff: float = Field(10.0, gt=0, description="largest distance of those of near compositions")
+    missing: Literal["zero", "refuse"] = Field(
+        "zero",
+        description="what counts for an entry of a fingerprint on which there is no data (He, Ne, Ar, At, Rn, Fr): "
+        "zero, the mean, as the peers do; or the structure is near none",
+    )
 
 
 def score(subject: Subject, options: Options) -> dict[str, float]:
@@ -35,11 +43,14 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     As in Xie et al. (2022): a structure is near if the nearest structure fingerprint and the nearest composition
     fingerprint of the other set are within their cut-offs. These two may belong to different structures. A structure
     need not be valid. One without fingerprints is not near, but it counts: precision is a share of all generated
-    structures, recall of the whole test set, including structures that could not be described.
+    structures, recall of the whole test set, including structures that could not be described. The numbers of
+    structures whose composition fingerprints have missing entries are returned, too.
     """
     if evidence.test is None:
         return {}
-    generated, test = fingerprints_of(evidence.described), fingerprints_of(evidence.test)
+    sides = (evidence.described, evidence.test)
+    generated, test = (fingerprints_of(side, options.missing) for side in sides)
+    incomplete = [sum(map(lacks_entries, side["composition_fingerprint"])) for side in sides]
     structure, composition = (nearest(ours, theirs) for ours, theirs in zip(generated, test, strict=True))
     near, reached = (
         (structure[side] <= options.structure_cutoff) & (composition[side] <= options.composition_cutoff)
@@ -50,17 +61,27 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
         **rate("coverage_precision", int(near.sum()), len(evidence.described)),
         "coverage_fingerprints": float(len(generated[0])),
         "coverage_test_fingerprints": float(len(test[0])),
+        "coverage_missing_entries": float(incomplete[0]),
+        "coverage_test_missing_entries": float(incomplete[1]),
     }
 
 
-def fingerprints_of(described: pd.DataFrame) -> tuple[Floats, Floats]:
+def fingerprints_of(described: pd.DataFrame, missing: str) -> tuple[Floats, Floats]:
     """Return the structure and the composition fingerprints of the structures that have both."""
     names = ("structure_fingerprint", "composition_fingerprint")
-    has_both = described[names[0]].map(len).astype(bool) & described[names[1]].map(len).astype(bool)
+    usable = described[names[0]].map(len).astype(bool) & described[names[1]].map(len).astype(bool)
+    if missing == "refuse":
+        usable &= ~described[names[1]].map(lacks_entries).astype(bool)
     structure, composition = (
-        np.array([np.asarray(values, dtype=np.float64) for values in described.loc[has_both, name]]) for name in names
+        np.array([np.nan_to_num(np.asarray(values, dtype=np.float64)) for values in described.loc[usable, name]])
+        for name in names
     )
     return structure, composition
+
+
+def lacks_entries(fingerprint: Sequence[float]) -> bool:
+    """Return whether a fingerprint has entries on which there is no data."""
+    return bool(np.isnan(np.asarray(fingerprint, dtype=np.float64)).any())
 
 
 def nearest(first: Floats, second: Floats) -> tuple[Floats, Floats]:

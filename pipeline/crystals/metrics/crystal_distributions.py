@@ -4,7 +4,7 @@ import numpy as np
 from pydantic import Field
 
 from pipeline.config import Strict
-from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of
+from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of, valid_by_peers
 from pipeline.scoring.subject import Subject
 
 __all__ = ["Options", "conditions", "measure", "score"]
@@ -24,16 +24,16 @@ def score(subject: Subject, options: Options) -> dict[str, float]:
 def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str, float]:
     """Return the distances of density (g/cm3) and number of elements; only the count if no structure is valid.
 
-    As in Xie et al. (2022): a structure is valid here if it is valid by structure and by composition and has
-    fingerprints. Test structures that could not be described have no density and are left out. If there are any, the
-    number of test structures that were used is returned as well.
+    As in Xie et al. (2022): a structure is valid here if it is by structure and by composition, as the peers count,
+    and has a fingerprint. Test structures that could not be described have no density and are left out. If there are
+    any, the number of test structures that were used is returned as well.
     """
     from scipy.stats import wasserstein_distance
 
     if evidence.test is None:
         return {}
     rows = evidence.described
-    valid = rows[rows["structural_valid"] & rows["composition_valid"] & (rows["fingerprint_reason"] == "")]
+    valid = rows[valid_by_peers(rows)]
     count = min(options.samples, len(valid))
     counted = {"wasserstein_samples": float(count)}
     test = evidence.test[(evidence.test["reason"] == "") & evidence.test["density"].notna()]

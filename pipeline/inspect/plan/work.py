@@ -19,7 +19,7 @@ from pipeline.stages.job import Job
 
 SAMPLING: Precision = "32-true"  # sampling and scoring use the precision of the saved weights
 LIKELIHOODS = ("perplexity", "likelihood_bound")  # metrics that run the network of each run itself
-CRYSTALS = ("crystal_coverage", "crystal_distributions", "crystal_stability", "crystal_validity")
+CRYSTALS = ("crystal_coverage", "crystal_distributions", "crystal_stability", "crystal_symmetry", "crystal_validity")
 WITHOUT_NETWORK = ("known_distribution", *CRYSTALS)
 
 
