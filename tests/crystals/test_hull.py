@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from pymatgen.core import Composition
 from pymatgen.entries.computed_entries import ComputedEntry
 from small_crystals import caesium_chloride, rock_salt
 
-from pipeline.crystals.hull import DATA_SET, PUBLISHED, Hull, Point, elements_of
+from pipeline.crystals.hull import DATA_SET, PUBLISHED, Hull, Point, elements_of, label_of_hull
 from pipeline.crystals.table import frame_of, rejected_row, row_of
 from pipeline.errors import KinoflowError
 from pipeline.stages.hull import hull as hull_stage
@@ -116,6 +117,15 @@ def test_a_saved_hull_is_the_same(tmp_path: Path) -> None:
     assert loaded.description == "a test"
     hull.save(tmp_path / "again.parquet")
     assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "hull.parquet").read_bytes()
+
+
+def test_a_label_tells_versions_of_a_hull_apart_and_is_read_without_the_points(tmp_path: Path) -> None:
+    hulls = [hull_of(({11: 1, 17: 1}, energy)) for energy in (-2.0, -2.0, -2.1)]
+    labels = [hull.label for hull in hulls]
+    assert labels[0] == labels[1] != labels[2]
+    assert re.fullmatch(r"a test \(\d points, SHA-256 [0-9a-f]{12}\)", labels[0])
+    hulls[2].save(tmp_path / "hull.parquet")
+    assert label_of_hull(tmp_path / "hull.parquet") == labels[2] == Hull.load(tmp_path / "hull.parquet").label
 
 
 def test_a_file_of_another_version_or_kind_is_refused(tmp_path: Path) -> None:

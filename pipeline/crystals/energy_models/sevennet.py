@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from importlib.metadata import version
+from threading import RLock
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -46,10 +47,12 @@ def load(options: Options, device: str) -> Calculator:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about accelerators for GPUs
         from sevenn.calculator import SevenNetCalculator
+        from tqdm import tqdm
 
         from pipeline.crystals.checkpoints import only_weights
         from pipeline.crystals.guarded import Guarded
 
+        tqdm.set_lock(RLock())  # torch shows progress; a killed worker would leave behind the semaphore of the default
         with only_weights():
             inner = SevenNetCalculator(options.weights, device=device)
     for parameter in inner.model.parameters():
