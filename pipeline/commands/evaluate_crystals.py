@@ -2,7 +2,7 @@ from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import Count, OptionalInput, Output
+from pipeline.stages.parameters import Count, OptionalInput, Output, Workers
 from pipeline.store.places import Place
 
 
@@ -15,11 +15,12 @@ def evaluate_crystals(
     relax: Count | None = None,
     rows: OptionalInput = None,
     hull: OptionalInput = None,
+    workers: Workers | None = None,
 ) -> None:
     """Evaluate any crystals, such as those of another model.
 
-    Checks validity, coverage, stability after relaxation, uniqueness and novelty. Writes one row per structure, and the
-    scores.
+    Checks validity, coverage, stability after relaxation, uniqueness and novelty. Writes one row per structure, the
+    scores, a summary, and CIFs ranked by energy. Goes on where an earlier call stopped.
 
     Args:
         path: folder or zip of CIFs, .cif, .extxyz, .csv with a cif column, .parquet
@@ -28,6 +29,7 @@ def evaluate_crystals(
         relax: how many structures to relax, starting with the first (default: all)
         rows: reference structures from `prepare` (default: those of the results)
         hull: hull from `hull` (default: that of the results, or a new one)
+        workers: processes that describe, relax and match (default: the configuration's)
     """
     from pipeline.crystals.evaluate import evaluate
 
@@ -42,4 +44,5 @@ def evaluate_crystals(
         rows=rows or found[Place.ROWS],
         hull=hull or found[Place.HULL],
         output=output,
+        workers=workers,
     )

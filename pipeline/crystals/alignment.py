@@ -3,27 +3,30 @@
 Both are scaled to one volume. They are the same if one lattice can be laid over the other, and an atom over one of its
 kind, such that all atoms are near one of their kind. pymatgen copies both structures three times for each comparison,
 and tries all ways in any order. Here the least turns and shifts come first, because reduced cells of the same crystal
-are mostly alike. The answer is the same, because one way that fits is enough.
+are mostly alike; if the first does not fit, those that cannot are left out. The answer is the same, because one way
+that fits is enough.
 """
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from pipeline.crystals.crystal import Floats, Integers
 from pipeline.crystals.reduction import Cell
+from pipeline.crystals.screening import ANGLE, LENGTH, SITE, bases_that_may_fit, parameters
 
-LENGTH = 0.2  # as a share
-ANGLE = 5.0  # degrees
-SITE = 0.3  # as a share of the mean free length per atom
 ROUNDING = 1e-9
 WRAPPED = (True, True, True)
 
 
-def same_crystal(first: Cell, second: Cell) -> bool:
-    """Return whether two reduced cells are the same crystal; the answer may depend on which comes first."""
+def same_crystal(first: Cell, second: Cell, screened: bool = True) -> bool:
+    """Return whether two reduced cells are the same crystal; the answer may depend on which comes first.
+
+    It does not depend on whether the ways to lay them over each other are screened before they are tried.
+    """
     if sorted(first.numbers.tolist()) != sorted(second.numbers.tolist()):
         return False
     ratio = (second.lattice.volume / first.lattice.volume) ** (1 / 6)
@@ -31,7 +34,13 @@ def same_crystal(first: Cell, second: Cell) -> bool:
     places = np.vecmat(first.fractions, first.lattice.matrix * ratio)
     target = np.concatenate([np.array(second.lattice.lengths) / ratio, second.lattice.angles])
     fits = partial(_fits, places=places, others=second.fractions, target=target, forbidden=forbidden)
-    return any(fits(basis) for basis in _bases(first, second, ratio))
+    bases = _bases(first, second, ratio)
+    if any(fits(basis) for basis in islice(bases, 1)):
+        return True
+    rest = np.array(list(bases)).reshape(-1, 3, 3)
+    if screened:
+        rest = bases_that_may_fit(rest, target, places, second.fractions, forbidden)
+    return any(fits(basis) for basis in rest)
 
 
 def _bases(first: Cell, second: Cell, ratio: float) -> Iterator[Floats]:
@@ -50,7 +59,7 @@ def _fits(basis: Floats, places: Floats, others: Floats, target: Floats, forbidd
 
     from pipeline.crystals.quick_lattice import QuickLattice
 
-    mean = QuickLattice.from_parameters(*((_parameters(basis) + target) / 2).tolist())
+    mean = QuickLattice.from_parameters(*((parameters(basis) + target) / 2).tolist())
     own = np.dot(places, np.linalg.inv(basis))
     own -= np.floor(own)
     per_length = (len(own) / mean.volume) ** (1 / 3)
@@ -77,11 +86,3 @@ def _largest_distance(own: Floats, others: Floats, lattice: Any, forbidden: Inte
     shortest = vectors[linear_sum_assignment(squares)]
     squares = np.sum((shortest - np.mean(shortest, axis=0)) ** 2, axis=-1)
     return float(squares.max() ** 0.5 * per_length)
-
-
-def _parameters(basis: Floats) -> Floats:
-    """Return lengths and angles (degrees) of a basis [3, 3]."""
-    lengths = np.sqrt(np.vecdot(basis, basis))
-    after, last = [1, 2, 0], [2, 0, 1]
-    cosines = np.vecdot(basis[after], basis[last]) / (lengths[after] * lengths[last])
-    return np.concatenate([lengths, np.rad2deg(np.arccos(np.clip(cosines, -1, 1)))])

@@ -10,12 +10,13 @@ import pandas as pd
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import METASTABLE, formation_energy
 from pipeline.crystals.hulls import Hulls
-from pipeline.crystals.matching import first_places, match_crystals
+from pipeline.crystals.matching import first_places, kinds_of, match_crystals
 from pipeline.crystals.symmetry import UNKNOWN, space_group
 from pipeline.crystals.table import Row, crystal_of, records_of
 from pipeline.crystals.verdicts import place
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
+from pipeline.store.journal import Journal
 
 DESCRIBED = ("structural_valid", "composition_valid", "composition_valid_default")
 RELAXED = ("id", "reason", "converged", "steps", "energy_per_atom", "rmsd", "lengths", "angles", "numbers", "fractions")
@@ -27,7 +28,7 @@ COLUMNS = {
     **dict.fromkeys(("atoms", "elements"), "int64"),
     "density": "float64",
     "space_group": "int64",
-    **dict.fromkeys((*DESCRIBED, "relaxed", "converged"), "bool"),
+    **dict.fromkeys((*DESCRIBED, "attempted", "relaxed", "converged"), "bool"),
     "relax_reason": "str",
     "steps": "int64",
     "rmsd": "float64",
@@ -35,7 +36,7 @@ COLUMNS = {
     **dict.fromkeys(ENERGIES, "float64"),
     **dict.fromkeys(("hull_reason", "verdict", "verdict_reason"), "str"),
     **dict.fromkeys((*STABLE, "unique", "novel", "sun", "msun"), "bool"),
-    **dict.fromkeys(("known_as", "match_reason"), "str"),
+    **dict.fromkeys(("kind", "known_as", "match_reason"), "str"),
 }
 OF_HULL = ("energy_above_hull", "uncertainty", "verdict", "verdict_reason", *STABLE, "sun", "msun")
 OF_PUBLISHED = (*PUBLISHED, "stable_published")
@@ -50,6 +51,7 @@ def assess_rows(
     *,
     workers: int,
     seconds: float,
+    finished: Journal | None = None,
 ) -> pd.DataFrame:
     """Return the columns of :data:`COLUMNS`, but no stability without a hull, and no novelty without a training set.
 
@@ -58,6 +60,8 @@ def assess_rows(
     structure that is invalid, or that could not be matched in time, is neither, and others like it may still be. S.U.N.
     and M.S.U.N. structures are the first of each kind among the stable, or metastable, and novel ones, whatever other
     one is like them. Each judge adds an energy above its own hull, and its verdict.
+    What cannot be used is `attempted` if it was to be relaxed, but never `relaxed`. Comparisons in the journal of
+    `finished` ones are not made again.
     """
     for name, frame in (("structures", described), ("relaxed structures", relaxed)):
         if (twice := frame["id"].duplicated()).any():
@@ -72,20 +76,18 @@ def assess_rows(
         usable = bool(row["structural_valid"]) and not row["reason"]
         crystals.append((after or crystal_of(row)) if usable else None)
         rows.append({name: row[name] for name in COLUMNS if name in row} | _relaxed(attempt, after, hulls))
-    matches = match_crystals(crystals, train or [], workers=workers, seconds=seconds)
-    unique = first_places(matches, range(len(rows)))
+        rows[-1]["relaxed"] = attempt is not None and not row["reason"]
+    matches = match_crystals(crystals, train or [], workers=workers, seconds=seconds, finished=finished)
+    kinds = kinds_of(matches, range(len(rows)))
     for name, among in (("sun", "stable"), ("msun", "metastable")):
         counted = [position for position, row in enumerate(rows) if row[among] and matches[position].novel]
         first = first_places(matches, counted)
         for position, row in enumerate(rows):
             row[name] = position in first
     for position, (row, match) in enumerate(zip(rows, matches, strict=True)):
-        row |= {
-            "unique": position in unique,
-            "novel": match.novel,
-            "known_as": match.known,
-            "match_reason": match.reason,
-        }
+        kind = rows[kinds[position]]["id"] if position in kinds else ""
+        row |= {"unique": kinds.get(position) == position, "kind": kind, "match_reason": match.reason}
+        row |= {"novel": match.novel, "known_as": match.known}
     left_out = {*(() if hulls.published else OF_PUBLISHED), *(() if hulls.any else OF_HULL)}
     left_out |= set(OF_TRAIN if train is None else ())
     columns = {name: kind for name, kind in COLUMNS.items() if name not in left_out}
@@ -103,7 +105,8 @@ def write_csv(path: Path, frame: pd.DataFrame) -> None:
 def _relaxed(attempt: Row | None, after: Crystal | None, hulls: Hulls) -> dict[str, Any]:
     """Return what a structure's relaxation and the hulls say; unknown energies are NaN."""
     values: dict[str, Any] = dict.fromkeys((*ENERGIES, "rmsd"), math.nan) | dict.fromkeys(STABLE, False)
-    values |= {"relaxed": attempt is not None, "relax_reason": "not attempted", "converged": False, "steps": 0}
+    values |= {"attempted": attempt is not None, "relaxed": False, "converged": False}
+    values |= {"relax_reason": "not attempted", "steps": 0}
     values |= {"space_group_relaxed": UNKNOWN, "hull_reason": "", "verdict": "", "verdict_reason": "not relaxed"}
     for judge in hulls.judges:
         values |= {f"energy_above_hull_{judge}": math.nan, f"verdict_{judge}": ""}

@@ -14,6 +14,7 @@ import pandas as pd
 
 from pipeline.crystals.corrections import corrected_energy, parameters_of
 from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.dft_job import JOB, write_job
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import Hull
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
@@ -42,27 +43,42 @@ class Result(NamedTuple):
     reason: str = ""
 
 
-def write_dft_inputs(structures: Path, relaxed: Path, folder: Path, threshold: float) -> None:
+def write_dft_inputs(structures: Path, relaxed: Path, folder: Path, threshold: float, duplicates: bool = False) -> None:
     """Write VASP inputs for the relaxed crystals that are less than a threshold (eV/atom) above the hull.
 
-    Each has a folder of its own, and a line in the manifest. Nothing in the folder is deleted.
+    Of each kind only the lowest gets inputs, unless `duplicates` are wanted. Each has a folder of its own. The manifest
+    lists all crystals, with the reason for those without. A job script runs the folders that are listed beside it.
+    Nothing in the folder is deleted, and a job script that is there already is kept.
     """
     crystals = {row["id"]: crystal_of(row) for row in records_of(read_table(relaxed, CRYSTAL_COLUMNS))}
+    rows = records_of(read_table(structures, ("id", "formula", "energy_above_hull", "kind")))
+    near = [row for row in rows if row["energy_above_hull"] < threshold]  # NaN is not below anything
+    lowest = dict[str, str]()  # of each kind
+    for row in sorted(near, key=lambda row: float(row["energy_above_hull"])):
+        if not duplicates and row["kind"] and crystals.get(row["id"]) is not None:
+            lowest.setdefault(row["kind"], row["id"])
     lines, names = [], dict[str, str]()
-    for row in records_of(read_table(structures, ("id", "formula", "energy_above_hull"))):
-        if not row["energy_above_hull"] < threshold:  # NaN is not below anything
-            continue
-        crystal, name = crystals.get(row["id"]), folder_name(row["id"])
-        if names.setdefault(name, row["id"]) != row["id"]:
+    for row in rows:
+        crystal, name, reason = crystals.get(row["id"]), folder_name(row["id"]), ""
+        if not row["energy_above_hull"] < threshold:
+            known = math.isfinite(row["energy_above_hull"])
+            reason = f"not below {threshold:g} eV/atom above the hull" if known else "no energy above the hull"
+        elif crystal is None:
+            reason = "no relaxed structure"
+        elif (best := lowest.get(row["kind"], row["id"])) != row["id"]:
+            reason = f"the same as {best}"
+        elif names.setdefault(name, row["id"]) != row["id"]:
             raise KinoflowError(f"{structures}: {names[name]!r} and {row['id']!r} have the same folder; rename one")
-        reason = "no relaxed structure" if crystal is None else write_inputs(crystal, folder / name)
+        else:
+            reason = write_inputs(crystal, folder / name)
         lines.append(row | {"folder": "" if reason else name, "reason": reason})
     manifest = folder / MANIFEST
     columns = ["id", "formula", "energy_above_hull", "folder", "reason"]
     write_text(manifest, pd.DataFrame(lines, columns=columns).to_csv(index=False))
-    write_provenance([manifest], {"threshold": threshold}, 0, [structures, relaxed])
-    without = sum(line["reason"] != "" for line in lines)
-    print(f"{folder}: inputs of {len(lines) - without} crystals, {without} without; see {MANIFEST}")
+    write_provenance([manifest], {"threshold": threshold, "duplicates": duplicates}, 0, [structures, relaxed])
+    folders = [line["folder"] for line in lines if line["folder"]]
+    write_job(folder, folders)
+    print(f"{folder}: inputs of {len(folders)} crystals, {len(lines) - len(folders)} left out; see {MANIFEST}, {JOB}")
 
 
 def collect_dft(results: Path, structures: Path, hull: Path, output: Path) -> None:

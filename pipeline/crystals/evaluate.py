@@ -1,37 +1,50 @@
 """The evaluation of crystals from any source: the chain of the workflow in one call, from files to scores."""
 
+import shutil
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from pipeline.config import Config, Crystals
 from pipeline.config.plugins import METRICS
+from pipeline.crystals import findings, resuming
 from pipeline.crystals.assess import assess_rows, write_csv
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.describe import describe_rows
 from pipeline.crystals.energy_model import EnergyModel
-from pipeline.crystals.export import write_extxyz
+from pipeline.crystals.export import write_cif_zip, write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
 from pipeline.crystals.hulls import hulls_of
-from pipeline.crystals.kept_descriptions import KeptDescriptions
+from pipeline.crystals.kept_descriptions import KeptDescriptions, hash_of
 from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.reading import read_structures
-from pipeline.crystals.relaxation import relax_table
+from pipeline.crystals.symmetry import RELAXED
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
 from pipeline.fetch.fetching import fetch_by_name
 from pipeline.fetch.resource import FetchError
-from pipeline.store.atomic import write_json
+from pipeline.store.atomic import write_json, write_text
 from pipeline.store.parquet import read_table, write_table
-from pipeline.store.provenance import write_provenance
+from pipeline.store.provenance import known_hash, write_provenance
 from pipeline.store.seeds import derive_seed
 
 OF_CRYSTALS = (
     *("crystal_validity", "crystal_coverage", "crystal_distributions", "crystal_stability"),
     "crystal_symmetry",
 )
-SHOWN = ("id", "formula", "structural_valid", "composition_valid", "converged", "energy_above_hull", "unique", "novel")
-SHOWN_ROWS = 30
+FILES_WRITTEN = {
+    "summary.md": "this evaluation to read: conditions, scores, structures",
+    "README.md": "the meaning of all columns",
+    "structures.csv": "one row per structure; structures.parquet has the same",
+    "structures.parquet": "the same table for programs, and for `dft-inputs`",
+    "ranked.zip": "relaxed crystals as CIF files, the lowest above the hull first",
+    "relaxed.extxyz": "relaxed crystals in the order of the table",
+    "relaxed.parquet": "the same with forces and steps, for `dft-inputs`",
+    "described.parquet": "structures as given, with their fingerprints",
+    "scores.json": "scores with their intervals, and what they depend on",
+}
 
 
 def evaluate(
@@ -43,48 +56,89 @@ def evaluate(
     rows: Path | None,
     hull: Path | None,
     output: Path,
+    workers: int | None = None,
 ) -> dict[str, float]:
     """Write and print what is known about the structures in a file or folder, and return their scores.
 
     The first `relaxed` structures are relaxed; None: all of them. `rows` are the structures of a data set in its
     splits; without them there is no coverage, no Wasserstein distance and no novelty. Without `hull`, one of published
-    energies is built; if these cannot be fetched, only the hull on the energy model's own scale counts. The folder gets
-    structures.csv and .parquet, scores.json, the relaxed structures as relaxed.parquet and .extxyz, and
-    described.parquet.
+    energies is built; if these cannot be fetched, only the hull on the energy model's own scale counts. What the folder
+    gets is in :data:`FILES_WRITTEN`. Its folder `journal` has what is finished, for a later call, until all is.
     """
-    settings = config.experiments[experiment].crystals or Crystals()
+    settings = with_workers(config.experiments[experiment].crystals or Crystals(), workers)
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
     references = _hull(config, settings, rows, hull, output / "hull.parquet")
-    train, test = _references(config, settings, rows)
-    described = describe_rows(structures, settings.workers, settings.seconds)
-    relaxation = settings.relaxation.model_copy(update={"count": len(described) if relaxed is None else relaxed})
-    crystals, table = output / "described.parquet", output / "relaxed.parquet"
-    write_table(crystals, described)
-    model = EnergyModel.of(settings.energy_model)
-    journal = output / "journal"  # an earlier call may have left it
-    relax_table(relaxation, config.seed, model=model, crystals=crystals, journal=journal, output=table)
-    after = read_table(table)
+    journal, model = output / "journal", EnergyModel.of(settings.energy_model)
+    train, test = _references(config, settings, rows, journal)
+    described = resuming.describe(structures, settings, journal)
+    after = resuming.relax(described, len(described) if relaxed is None else relaxed, settings, config.seed, journal)
     hulls = hulls_of(model, [], published=references, judged=None, cache=Path(config.data.cache))
-    assessed = assess_rows(described, after, hulls, train, workers=settings.workers, seconds=settings.seconds)
+    compared = (
+        hash_of(described),
+        hash_of(after),
+        after["energy_per_atom"].notna().tolist(),
+        known_hash(rows) if rows else "",
+    )
+    assessed = assess_rows(
+        *(described, after, hulls, train),
+        workers=settings.workers,
+        seconds=settings.seconds,
+        finished=resuming.journal_of(journal, "matching", "pipeline.crystals.assess", compared),
+    )
     evidence, scores = CrystalEvidence(assessed, described, test), dict[str, float]()
     scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
     for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):  # those of the experiment, if they need nothing but evidence
         if measure := METRICS.load(name).measure:
             scores |= measure(evidence, METRICS.options(name, scoring.get(name, {})), seed)
-    files = {name: output / name for name in ("structures.parquet", "structures.csv", "relaxed.extxyz", "scores.json")}
-    write_table(files["structures.parquet"], assessed)
-    write_csv(files["structures.csv"], assessed)
-    write_extxyz(files["relaxed.extxyz"], after)
-    conditions = {"path": str(path), "n": len(assessed), "energy model": model.label, **hulls.conditions}
-    write_json(files["scores.json"], {"conditions": conditions, "metrics": scores})
+    conditions = {
+        "path": str(path),
+        "n": len(assessed),
+        "energy model": model.label,
+        **hulls.conditions,
+        "training set": f"{len(train)} structures of {rows}" if train is not None else None,
+    }
+    write_table(output / "described.parquet", described)
+    write_table(output / "relaxed.parquet", after)
+    write_table(output / "structures.parquet", assessed)
+    write_csv(output / "structures.csv", assessed)
+    write_extxyz(output / "relaxed.extxyz", after)
+    write_json(output / "scores.json", {"conditions": conditions, "metrics": scores})
+    files = dict(FILES_WRITTEN)
+    if "energy_above_hull" in assessed:
+        write_cif_zip(output / "ranked.zip", ranked(assessed, after), RELAXED)
+    else:
+        del files["ranked.zip"]
+    write_text(output / "summary.md", findings.summary(conditions, assessed, scores, files))
+    write_text(output / "README.md", findings.explanation(assessed, files))
     inputs = [file for file in (path, rows, hull) if file is not None and file.is_file()]
-    write_provenance(files.values(), {"relaxed": relaxed, "crystals": settings.model_dump()}, config.seed, inputs)
-    _show(assessed, scores, output)
+    what = {"relaxed": relaxed, "crystals": settings.model_dump()}
+    write_provenance((output / name for name in files), what, config.seed, inputs)
+    shutil.rmtree(journal)
+    _show(conditions, assessed, scores, {str(output / name): what for name, what in files.items()})
     return scores
 
 
+def with_workers(settings: Crystals, workers: int | None) -> Crystals:
+    """Return the settings with another number of processes, if one is given."""
+    if workers is None:
+        return settings
+    relaxation = settings.relaxation.model_copy(update={"workers": workers})
+    return settings.model_copy(update={"workers": workers, "relaxation": relaxation})
+
+
+def ranked(assessed: pd.DataFrame, relaxed: pd.DataFrame) -> pd.DataFrame:
+    """Return the relaxed crystals, the lowest above the hull first; the ids are rank and formula."""
+    from pymatgen.core import Composition
+
+    energies = assessed.set_index("id")["energy_above_hull"].dropna().sort_values(kind="stable")
+    crystals = relaxed.set_index("id", drop=False).loc[energies.index].reset_index(drop=True)
+    digits = max(3, len(str(len(crystals))))
+    formulas = [Composition(formula).reduced_formula for formula in crystals["formula"]]
+    return crystals.assign(id=[f"{rank:0{digits}d}_{formula}" for rank, formula in enumerate(formulas, start=1)])
+
+
 def _references(
-    config: Config, settings: Crystals, rows: Path | None
+    config: Config, settings: Crystals, rows: Path | None, journal: Path
 ) -> tuple[list[Crystal] | None, pd.DataFrame | None]:
     """Return the training structures and the description of the test structures."""
     if rows is None:
@@ -97,7 +151,7 @@ def _references(
     kept = KeptDescriptions(Path(config.data.cache))
     if len(missing := kept.missing(test)):
         print(f"describing {len(missing)} test structures of {rows}, for coverage and Wasserstein distances")
-    return train, kept.complete(test, describe_rows(missing, settings.workers, settings.seconds))
+    return train, kept.complete(test, resuming.describe(missing, settings, journal, "test"))
 
 
 def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | None, output: Path) -> Hull | None:
@@ -121,15 +175,16 @@ def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | No
     return Hull.load(output)
 
 
-def _show(assessed: pd.DataFrame, scores: dict[str, float], output: Path) -> None:
-    shown = assessed[[name for name in SHOWN if name in assessed]].head(SHOWN_ROWS)
-    reasons = assessed["reason"].where(assessed["reason"] != "", assessed["relax_reason"])
-    print(shown.assign(reason=reasons.head(SHOWN_ROWS)).to_string(index=False, na_rep="", float_format="%.3f"))
-    if len(assessed) > len(shown):
-        print(f"... and {len(assessed) - len(shown)} more structures in {output / 'structures.csv'}")
+def _show(
+    conditions: Mapping[str, Any], assessed: pd.DataFrame, scores: Mapping[str, float], files: Mapping[str, str]
+) -> None:
+    hull = conditions["hull"] or "none, so nothing is said about stability"
     print()
-    for name, value in scores.items():
-        low, high = scores.get(f"{name}_low"), scores.get(f"{name}_high")
-        if not name.endswith(("_low", "_high")):
-            interval = "" if low is None or high is None else f"  % [{low:.1f}, {high:.1f}]"
-            print(f"{name:32} {value:10.4g}{interval}")
+    for line in (f"hull: {hull}", f"energy model: {conditions['energy model']}", ""):
+        print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  "))
+    print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
+    for name, value, interval in findings.with_intervals(scores):
+        print(f"{name:32} {value:10.4g}  {interval}".rstrip())
+    print()
+    for name, what in files.items():
+        print(f"{name}: {what}")

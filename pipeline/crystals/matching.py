@@ -4,18 +4,20 @@ Two crystals of the same reduced formula are the same if the StructureMatcher of
 tolerances: 0.2 for lengths (as a share), 0.3 for sites (as a share of the mean free length per atom) and 5 degrees for
 angles, after scaling both primitive cells to one volume. This is not an equivalence: A may be like B, and B like C, but
 A unlike C. Crystals are of one kind if such a chain connects them, so the number of kinds does not depend on their
-order.
+order. Two that such a chain connects already need no comparison, as long as all of the chain counts.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
 from typing import NamedTuple
 
-from pipeline.crystals.alignment import same_crystal
+import numpy as np
+from scipy.cluster.hierarchy import DisjointSet
+
+from pipeline.crystals.comparing import Library, Question
 from pipeline.crystals.crystal import Crystal, Key, key_of
-from pipeline.crystals.reduction import Cell, reduced_cell
-from pipeline.crystals.workers import run_tasks
+from pipeline.store.journal import Journal
 
 Formula = tuple[tuple[int, int], ...]
 
@@ -23,9 +25,8 @@ Formula = tuple[tuple[int, int], ...]
 class Match(NamedTuple):
     """The places of earlier crystals that are the same as a crystal, and whether none of the training set is.
 
-    If one is, `known` is its id.
     Exact copies of a crystal share its match, and `original` is its place. If `like` is None, and not just empty, the
-    comparison failed, and the reason says why.
+    comparison failed, and the reason says why. `known` is the id of the first training structure that is the same.
     """
 
     original: int = -1
@@ -35,104 +36,125 @@ class Match(NamedTuple):
     known: str = ""
 
 
-class Comparison(NamedTuple):
-    """A crystal and its place, the earlier crystals of the same formula and theirs, and those of the training set."""
+class Matches:
+    """The match of each crystal by its place. Pairs of crystals are compared when it matters if they are the same."""
 
-    place: int
-    crystal: Crystal
-    earlier: Sequence[tuple[int, Crystal]]
-    train: Sequence[Crystal]
+    def __init__(
+        self,
+        crystals: Sequence[Crystal | None],
+        train: Sequence[Crystal],
+        *,
+        workers: int,
+        seconds: float,
+        finished: Journal | None = None,
+    ) -> None:
+        """Compare crystals with the training set, and each with the earlier ones until it is like one of them."""
+        first: dict[Key | int, int] = {}  # the place of the first exact copy of each crystal
+        keys = (place if crystal is None else key_of(crystal) for place, crystal in enumerate(crystals))
+        self._originals = [first.setdefault(key, place) for place, key in enumerate(keys)]
+        own = {place: crystals[place] for place in sorted(set(self._originals))}
+        originals = {place: crystal for place, crystal in own.items() if crystal is not None}
+        formulas = set(map(reduced_formula, originals.values()))
+        known = [crystal for crystal in train if reduced_formula(crystal) in formulas]
+        self._library = Library([*originals.values(), *known], workers=workers, seconds=seconds, finished=finished)
+        self._cells = {place: self._library.number(crystal) for place, crystal in originals.items()}
+        self._places = {cell: place for place, cell in self._cells.items()}
+        reasons = {place: self._library.reasons.get(cell, "") for place, cell in self._cells.items()}
+        self._found = {place: Match(reason=why) if why else Match(place, (), True) for place, why in reasons.items()}
+        self._tested: dict[int, list[int]] = defaultdict(list)
+        self._train = dict[int, str]()  # id by cell
+        for crystal in known:
+            self._train.setdefault(self._library.number(crystal), crystal.id)
+        self._compare(list(self._questions(self._cells, list(self._train))))
 
+    def __len__(self) -> int:
+        return len(self._originals)
 
-class Matcher:
-    """Tells whether two crystals are the same, and keeps their reduced cells for later calls."""
+    def __getitem__(self, place: int) -> Match:
+        return self._found.get(self._originals[place], Match())
 
-    def __init__(self) -> None:
-        self._reduced: dict[Key, Cell | None] = {}
+    def __iter__(self) -> Iterator[Match]:
+        return map(self.__getitem__, range(len(self)))
 
-    def same(self, first: Crystal, second: Crystal) -> bool:
-        """Return whether two crystals are the same; one whose cell cannot be reduced is like no other.
+    def settle(self, among: Iterable[int]) -> None:
+        """Compare until `like` connects all crystals of one kind at the given places, without the help of others."""
+        places = {self._originals[place] for place in among}
+        while questions := list(self._questions(places)):
+            self._compare(questions)
 
-        The answer may depend on which comes first, as pymatgen's does, so they are sorted.
-        """
-        one, other = map(self.reduced, sorted((first, second), key=key_of))
-        if one is None or other is None:
-            return False
-        return one is other or same_crystal(one, other)  # exact copies share their cell
+    def _questions(self, among: Iterable[int], train: Sequence[int] = ()) -> Iterator[Question]:
+        """Yield with which structures each crystal has to be compared: those of the training set, and earlier ones."""
+        places, known = sorted(place for place in among if self[place].like is not None), np.array(train, dtype=int)
+        kinds, groups = connected(self, places), defaultdict[int, list[int]](list)
+        for place in places:
+            groups[self._library.group(self._cells[place])].append(place)
+        for group in groups.values():
+            cells, roots = np.array([self._cells[place] for place in group]), np.array([kinds[one] for one in group])
+            for number, cell in enumerate(cells.tolist()):
+                apart = self._library.candidates(cell, cells[:number][roots[:number] != roots[number]])
+                earlier = apart[~np.isin(apart, self._tested[group[number]])]
+                question = Question(cell, self._library.candidates(cell, known).tolist(), earlier.tolist())
+                if question.train or question.earlier:
+                    yield question
 
-    def reduced(self, crystal: Crystal) -> Cell | None:
-        """Return the reduced cell of a crystal; None if there is none."""
-        key = key_of(crystal)
-        if key not in self._reduced:
-            try:
-                self._reduced[key] = reduced_cell(crystal)
-            except ValueError:  # the lattice does not exist, or the reduction does not end
-                self._reduced[key] = None
-        return self._reduced[key]
+    def _compare(self, questions: Sequence[Question]) -> None:
+        for question, outcome in self._library.answers(questions):
+            place = self._places[question.cell]
+            if outcome.value is None:
+                self._found[place] = Match(reason=outcome.reason)
+                continue
+            known, like = outcome.value
+            tested, match = question.earlier, self._found[place]
+            if known is not None:
+                match = match._replace(novel=False, known=self._train[known])
+            if like is not None:
+                tested = tested[: tested.index(like) + 1]
+                match = match._replace(like=(*(match.like or ()), self._places[like]))
+            self._tested[place] += tested
+            self._found[place] = match
 
 
 def match_crystals(
-    crystals: Sequence[Crystal | None], train: Sequence[Crystal], *, workers: int, seconds: float
-) -> list[Match]:
-    """Return the match of each crystal, found in worker processes with a time limit per crystal."""
-    first: dict[Key | int, int] = {}  # the place of the first exact copy of each crystal
-    keys = (place if crystal is None else key_of(crystal) for place, crystal in enumerate(crystals))
-    originals = [first.setdefault(key, place) for place, key in enumerate(keys)]
-    comparisons, found = comparisons_of(crystals, originals, train), dict[int, Match]()
-    work = run_tasks(compare, comparisons, workers=workers, seconds=seconds, label="uniqueness", initialise=Matcher)
-    for item, outcome in work:
-        found[comparisons[item].place] = outcome.value or Match(reason=outcome.reason)
-    return [found.get(original, Match()) for original in originals]
+    crystals: Sequence[Crystal | None],
+    train: Sequence[Crystal],
+    *,
+    workers: int,
+    seconds: float,
+    finished: Journal | None = None,
+) -> Matches:
+    """Return the match of each crystal, found in worker processes with a time limit per crystal.
+
+    What is in the journal of `finished` comparisons is not compared again.
+    """
+    return Matches(crystals, train, workers=workers, seconds=seconds, finished=finished)
 
 
-def first_places(matches: Sequence[Match], among: Iterable[int]) -> set[int]:
-    """Return the places of the first crystals of each kind, among those at the given places whose match is known.
+def kinds_of(matches: Matches | Sequence[Match], among: Iterable[int]) -> dict[int, int]:
+    """Return the place of the first crystal of its kind for each of the given places whose match is known.
 
     No other crystal counts: two crystals are not of one kind just because both are like a third that is not among them.
     """
-    from scipy.cluster.hierarchy import DisjointSet
+    places = sorted(among)
+    if isinstance(matches, Matches):
+        matches.settle(places)
+    known = [place for place in places if matches[place].like is not None]
+    kinds, first = connected(matches, [matches[place].original for place in known]), dict[int, int]()
+    return {place: first.setdefault(kinds[matches[place].original], place) for place in known}
 
-    known = [place for place in sorted(among) if matches[place].like is not None]
-    kinds = DisjointSet({matches[place].original for place in known})
+
+def first_places(matches: Matches | Sequence[Match], among: Iterable[int]) -> set[int]:
+    """Return the places of the first crystals of each kind, among those at the given places whose match is known."""
+    return set(kinds_of(matches, among).values())
+
+
+def connected(matches: Matches | Sequence[Match], originals: Iterable[int]) -> DisjointSet:
+    """Return the kinds of crystals at the given places, by what is known of them."""
+    kinds = DisjointSet(set(originals))
     for original in kinds:
         for other in matches[original].like or ():
             if other in kinds:
                 kinds.merge(original, other)
-    first: dict[int, int] = {}
-    for place in known:
-        first.setdefault(kinds[matches[place].original], place)
-    return set(first.values())
-
-
-def comparisons_of(
-    crystals: Sequence[Crystal | None], originals: Sequence[int], train: Sequence[Crystal]
-) -> list[Comparison]:
-    """Return what each crystal that is its own original has to be compared with."""
-    of_formula: dict[Formula, list[Crystal]] = defaultdict(list)
-    for known in train:
-        of_formula[reduced_formula(known)].append(known)
-    buckets: dict[Formula, list[tuple[int, Crystal]]] = defaultdict(list)
-    for place, crystal in enumerate(crystals):
-        if crystal is not None and originals[place] == place:
-            buckets[reduced_formula(crystal)].append((place, crystal))
-    return [
-        Comparison(place, crystal, bucket[:count], of_formula.get(formula, []))
-        for formula, bucket in buckets.items()
-        for count, (place, crystal) in enumerate(bucket)
-    ]
-
-
-def compare(matcher: Matcher, comparison: Comparison) -> Match:
-    """Return which of the other crystals a crystal is like."""
-    if matcher.reduced(comparison.crystal) is None:
-        return Match(reason="failed: the cell cannot be reduced")
-    known = next((other.id for other in comparison.train if matcher.same(comparison.crystal, other)), None)
-    return Match(
-        comparison.place,
-        tuple(place for place, other in comparison.earlier if matcher.same(comparison.crystal, other)),
-        novel=known is None,
-        known=known or "",
-    )
+    return kinds
 
 
 def reduced_formula(crystal: Crystal) -> Formula:

@@ -55,10 +55,11 @@ def relax_table(
     journal: Path,
     output: Path,
     gpus: int = 0,
+    keep_journal: bool = False,
 ) -> None:
     """Relax one shard of the first crystals of a table; the journal's folder has those that are already done.
 
-    The seed is for provenance only.
+    The journal is removed at the end unless it is to be kept for another call. The seed is for provenance only.
     """
     device = "cuda" if gpus else "cpu"
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
@@ -89,7 +90,8 @@ def relax_table(
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
     write_provenance([output], {"relaxation": what, "energy_model": model.label}, seed, [crystals])
     print(f"{summary(relaxed)}, by {model.label}")
-    kept.remove()
+    if not keep_journal:
+        kept.remove()
 
 
 def summary(rows: Sequence[Row]) -> str:

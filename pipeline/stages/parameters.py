@@ -16,6 +16,7 @@ Output = Annotated[Path, WRITTEN]
 OptionalOutput = Annotated[Path | None, WRITTEN]
 Texts = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=(), show_default=False)]
 Count = Annotated[int, Parameter(validator=Number(gte=0))]
+Workers = Annotated[int, Parameter(validator=Number(gte=1))]
 
 # What several take, with its help.
 ConfigFile = Annotated[Path, Parameter(help="YAML file")]

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from known_crystals import rock_salt, wurtzite
 
-from benchmarks import describing, matching
+from benchmarks import describing, matching, popular_formula
 from benchmarks.crystal_sets import doubled, shaken, with_variants
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.matching import Matcher
 
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (describing, matching):
+    for module in (describing, matching, popular_formula):
         monkeypatch.setattr(module, "training_structures", lambda: [rock_salt(), wurtzite()])
 
 
@@ -31,10 +30,20 @@ def test_describing_has_no_answer_if_fingerprints_differ(monkeypatch: pytest.Mon
 def test_matching_is_compared_on_equal_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     (answer,) = matching.answers(count=6)
     assert answer.ways == ("structures", "arrays")
-    assert "equal verdicts; 4 pairs" in answer.note
-    monkeypatch.setattr(Matcher, "same", lambda self, first, second: False)
+    assert "equal verdicts; 10 pairs" in answer.note
+    monkeypatch.setattr(matching, "same_crystal", lambda first, second: False)
     with pytest.raises(AssertionError, match="verdicts differ"):
         matching.answers(count=6)
+
+
+def test_a_popular_formula_is_compared_on_equal_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(popular_formula, "ELEMENTS", (38, 8))
+    (answer,) = popular_formula.answers(count=9, popular=6)
+    assert answer.ways == ("all pairs in full", "screened, until connected")
+    assert answer.note.startswith("equal verdicts; ")
+    monkeypatch.setattr(popular_formula, "same_crystal", lambda first, second, screened: False)
+    with pytest.raises(AssertionError, match="verdicts differ"):
+        popular_formula.answers(count=9, popular=6)
 
 
 def test_variants_are_the_crystal_itself_a_shaken_one_and_a_larger_cell() -> None:

@@ -47,7 +47,7 @@ tokens_of = cache(encode)
 
 
 def structure(position: int, **values: Any) -> dict[str, Any]:
-    known = {"id": f"s{position}", "structural_valid": True, "relaxed": True, "converged": True}
+    known = {"id": f"s{position}", "structural_valid": True, "attempted": True, "relaxed": True, "converged": True}
     return known | {"relax_reason": "", "hull_reason": "", "energy_above_hull": NAN} | values
 
 
@@ -99,7 +99,7 @@ def test_lowest_energies_come_first_then_valid_crystals_then_any_and_no_others()
     cations: list[Crystal | None] = [salt(3), None, salt(11), salt(19), salt(37), salt(55)]
     rows = [
         {"structural_valid": False},
-        {"structural_valid": True, "relaxed": False},
+        {"structural_valid": True, "attempted": False, "relaxed": False},
         {"structural_valid": True},
         {"energy_above_hull": 0.3},
         {"energy_above_hull": -0.2, "structural_valid": False},
@@ -128,7 +128,7 @@ def test_a_picture_says_the_energy_or_why_there_is_none() -> None:
         {"energy_above_hull": 0.2, "converged": False, "relax_reason": "step limit"},
         {"converged": False, "relax_reason": "exploded: the volume is more than ten times as large as before"},
         {"hull_reason": "no reference for Pu"},
-        {"relaxed": False, "converged": None},
+        {"attempted": False, "relaxed": False, "converged": None},
     ]
     figure = drawn([exhibit("run", [salt(11)] * 5, rows)], per_run=5)
     energy, unfinished, exploded, no_reference, not_relaxed = (texts[1] for texts in pictures(figure))

@@ -2,6 +2,8 @@
 
 import gzip
 import math
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +40,11 @@ CRYSTALS = {
     "polonide": rock_salt("polonide", numbers=(11, 84)),
     "high": rock_salt("high"),
     "unknown": rock_salt("unknown"),
+    "worse salt": rock_salt("worse salt"),
 }
 ABOVE = dict.fromkeys(CRYSTALS, 0.02) | {"high": 0.3, "unknown": math.nan, "polonide": 0.1, "lost": 0.0}
+ABOVE |= {"worse salt": 0.03}
+KINDS = {id: "worse salt" if "salt" in id else id for id in ABOVE} | {"oxide": "", "lost": ""}
 
 
 @pytest.fixture
@@ -50,7 +55,7 @@ def tables(tmp_path: Path) -> dict[str, Path]:
     formulas = {row["id"]: row["formula"] for row in rows} | {"lost": "Na1Cl1"}
     frame = pd.DataFrame(
         {"id": list(ABOVE), "formula": [formulas[id] for id in ABOVE], "energy_above_hull": ABOVE.values()}
-    )
+    ).assign(kind=KINDS.values())
     write_table(paths["structures"], frame)
     points = [Point.at({11: 1, 17: 1}, -2.0, PUBLISHED, ""), Point.at({26: 1, 8: 1}, -1.5, PUBLISHED, "")]
     points.append(Point.at({3: 1, 15: 1}, -0.5, PUBLISHED, ""))
@@ -76,15 +81,69 @@ def test_crystals_near_the_hull_have_inputs_and_the_others_have_none(inputs: Pat
         "run/phosphate 1": "run_phosphate_1",
         "astatide": "",
         "oxide": "oxide",
-        "lost": "",
+        **dict.fromkeys(("polonide", "high", "unknown", "worse salt", "lost"), ""),
     }
-    assert manifest["reason"]["astatide"] == "no potential for At"
-    assert manifest["reason"]["lost"] == "no relaxed structure"
-    assert manifest["energy_above_hull"]["salt"] == 0.02
+    assert manifest["reason"].to_dict() == {
+        **dict.fromkeys(("salt", "run/phosphate 1", "oxide"), ""),
+        "astatide": "no potential for At",
+        "lost": "no relaxed structure",
+        **dict.fromkeys(("polonide", "high"), "not below 0.1 eV/atom above the hull"),
+        "unknown": "no energy above the hull",
+        "worse salt": "the same as salt",
+    }
+    assert float(manifest["energy_above_hull"]["salt"]) == 0.02
     folders = sorted(path.name for path in inputs.iterdir() if path.is_dir())
     assert folders == ["oxide", "run_phosphate_1", "salt"]
     assert {path.name for path in (inputs / "salt").iterdir()} == {"INCAR", "KPOINTS", "POSCAR", "POTCAR.spec"}
     assert sidecar_of(inputs / "manifest.csv").is_file()
+
+
+def test_duplicates_have_inputs_if_they_are_wanted(tables: dict[str, Path], tmp_path: Path) -> None:
+    write_dft_inputs(tables["structures"], tables["relaxed"], tmp_path / "all", 0.1, duplicates=True)
+    assert {"salt", "worse_salt"} <= {path.name for path in (tmp_path / "all").iterdir()}
+
+
+def test_the_lowest_of_a_kind_that_was_relaxed_has_inputs(tables: dict[str, Path], tmp_path: Path) -> None:
+    frame = read_table(tables["structures"])
+    write_table(tables["structures"], frame.assign(kind=frame["kind"].where(frame["id"] != "lost", "worse salt")))
+    write_dft_inputs(tables["structures"], tables["relaxed"], tmp_path / "dft", 0.1)
+    assert (tmp_path / "dft" / "salt" / "POSCAR").is_file()
+
+
+def run_job(folder: Path, vasp: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the job script from elsewhere."""
+    known = {"PATH": os.environ["PATH"], "VASP": vasp, **environment}
+    return subprocess.run(["bash", str(folder / "job.sh")], env=known, capture_output=True, text=True, cwd="/")
+
+
+def test_the_job_script_runs_the_folders_that_are_not_finished(inputs: Path) -> None:
+    vasp = inputs / "vasp"
+    vasp.write_text("#!/bin/bash\necho '</modeling>' > vasprun.xml\necho once >> runs\n")
+    vasp.chmod(0o755)
+    first = run_job(inputs, str(vasp))
+    assert first.returncode == 1
+    assert "salt: no POTCAR; make it from the names in POTCAR.spec" in first.stderr
+    for name in ("salt", "run_phosphate_1", "oxide"):
+        (inputs / name / "POTCAR").write_text("")
+    assert run_job(inputs, str(vasp)).returncode == 0
+    assert "oxide: finished already" in run_job(inputs, str(vasp)).stdout
+    assert [len((inputs / name / "runs").read_text().split()) for name in ("salt", "oxide")] == [1, 1]
+
+
+def test_a_task_of_an_array_runs_one_folder(inputs: Path) -> None:
+    for name in (inputs / "folders.txt").read_text().split():
+        (inputs / name / "POTCAR").write_text("")
+    given = {"SLURM_ARRAY_TASK_ID": "2", "SLURM_SUBMIT_DIR": str(inputs)}
+    assert run_job(inputs, "touch ran", **given).returncode == 0
+    assert [path.parent.name for path in inputs.glob("*/ran")] == ["run_phosphate_1"]
+    assert run_job(inputs, "false", **given).stderr == "run_phosphate_1: VASP failed; see run_phosphate_1/vasp.out\n"
+
+
+def test_an_edited_job_script_is_kept(inputs: Path, tables: dict[str, Path]) -> None:
+    (inputs / "job.sh").write_text("mine")
+    write_dft_inputs(tables["structures"], tables["relaxed"], inputs, 0.01)
+    assert (inputs / "job.sh").read_text() == "mine"
+    assert (inputs / "folders.txt").read_text() == ""
 
 
 def test_the_inputs_are_those_of_the_materials_project(inputs: Path) -> None:
@@ -216,7 +275,7 @@ def test_collecting_again_replaces_what_was_collected(tables: dict[str, Path], t
     (tmp_path / "results.csv").write_text(f"id,energy_ev\nsalt,{salt_energy(-0.2)}\n")
     frame = collected(tables, tmp_path / "results.csv")
     assert frame["dft_energy_above_hull"]["salt"] == pytest.approx(-0.2)
-    assert len(frame.columns) == len(set(frame.columns)) == 7
+    assert len(frame.columns) == len(set(frame.columns)) == 8
 
 
 def test_results_that_are_nowhere_are_an_error(tables: dict[str, Path], tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 import json
 import math
+import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,17 @@ from small_crystals import caesium_chloride, overlapping, rock_salt, table
 from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.crystals import evaluate as module
+from pipeline.crystals import reference_energies, resuming, verdicts, workers
 from pipeline.crystals.evaluate import evaluate
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.hull import Hull, Point, elements_of
 from pipeline.store.parquet import read_table, write_table
+
+
+@pytest.fixture(autouse=True)
+def errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "uncertainty", lambda model, chemistry: 0.03)
+
 
 GOOD = ("a_salt", "b_again", "c_metal")
 
@@ -73,27 +82,111 @@ def test_every_file_has_a_row_with_values_or_a_reason(config: Config, folder: Pa
 
 
 def test_what_has_no_reference_is_left_out_and_said(
-    config: Config, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    config: Config,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(reference_energies, "TABLES", tmp_path / "none")
     output = tmp_path / "output"
     scores = evaluate(config, "checkerboard", path=folder, relaxed=0, rows=None, hull=None, output=output)
     printed = capsys.readouterr().out
     assert "coverage, Wasserstein distances and novelty are left out" in printed
-    assert "no hull: stability is left out" in printed
+    assert "no published hull" in printed
     assert not {"stability_rate", "coverage_recall", "wasserstein_density", "novelty"} & scores.keys()
     assert (scores["uniqueness"], scores["relaxed"]) == (40, 0)
     assert not read_table(output / "structures.parquet")["relaxed"].any()
     assert f"{'uniqueness':32}         40  % [" in printed
+    assert not (output / "ranked.zip").exists()
+    assert "ranked.zip" not in (output / "README.md").read_text()
 
 
 def test_the_test_set_is_described_once(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, settings = references(tmp_path)["rows"], config.experiments["checkerboard"].crystals
     assert settings is not None
-    _, first = module._references(config, settings, rows)
-    asked, describe = list[int](), module.describe_rows
-    monkeypatch.setattr(module, "describe_rows", lambda frame, *few: asked.append(len(frame)) or describe(frame, *few))
-    _, again = module._references(config, settings, rows)
+    _, first = module._references(config, settings, rows, tmp_path / "first")
+    asked, describe = list[int](), resuming.describe_rows
+    monkeypatch.setattr(
+        resuming, "describe_rows", lambda frame, *few: asked.append(len(frame)) or describe(frame, *few)
+    )
+    _, again = module._references(config, settings, rows, tmp_path / "again")
     assert asked == [0]
     assert first is not None
     assert again is not None
     pd.testing.assert_frame_equal(first, again)
+
+
+def test_a_killed_evaluation_goes_on_and_gives_the_same_bytes(
+    config: Config, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = partial(evaluate, config, "checkerboard", path=folder, relaxed=None, **references(tmp_path))
+    run(output=tmp_path / "calm")
+
+    def killed(*arguments: Any, **settings: Any) -> None:
+        raise KeyboardInterrupt
+
+    tried, try_tasks = list[str](), workers._try_tasks
+
+    def counted(*arguments: Any, label: str, **settings: Any) -> Any:
+        tried.extend([label] * len(arguments[2]))
+        return try_tasks(*arguments, label=label, **settings)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "write_csv", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(output=tmp_path / "killed")
+    monkeypatch.setattr(workers, "_try_tasks", counted)
+    run(output=tmp_path / "killed", workers=2)
+    assert not {"description", "relaxing", "matching"} & set(tried)
+    calm, again = ({file.name: file for file in (tmp_path / name).iterdir()} for name in ("calm", "killed"))
+    assert calm.keys() == again.keys()
+    for name in (
+        "structures.parquet",
+        "structures.csv",
+        "relaxed.parquet",
+        "relaxed.extxyz",
+        "ranked.zip",
+        "README.md",
+    ):
+        assert calm[name].read_bytes() == again[name].read_bytes(), name
+
+
+def test_exact_copies_are_described_and_relaxed_once(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = [rock_salt(f"copy {number}") for number in range(3)]
+    write_table(tmp_path / "copies.parquet", table(*copies, caesium_chloride("other", 3.3, (12, 47))))
+    tried, try_tasks = dict[str, int](), workers._try_tasks
+
+    def counted(*arguments: Any, label: str, **settings: Any) -> Any:
+        tried[label] = len(arguments[2])
+        return try_tasks(*arguments, label=label, **settings)
+
+    monkeypatch.setattr(workers, "_try_tasks", counted)
+    output = tmp_path / "output"
+    given = {"path": tmp_path / "copies.parquet", "rows": None, "hull": references(tmp_path)["hull"]}
+    evaluate(config, "checkerboard", relaxed=3, output=output, **given)
+    assert (tried["description"], tried["relaxing"]) == (2, 1)
+    found = read_table(output / "structures.parquet")
+    assert found["id"].tolist() == ["copy 0", "copy 1", "copy 2", "other"]
+    assert found["relaxed"].tolist() == [True, True, True, False]
+    assert found["kind"].tolist() == ["copy 0", "copy 0", "copy 0", "other"]
+    assert len(set(found["energy_above_hull"][:3])) == 1
+    with zipfile.ZipFile(output / "ranked.zip") as archive:
+        assert archive.namelist() == ["001_NaCl.cif", "002_NaCl.cif", "003_NaCl.cif"]
+
+
+def test_what_does_not_parse_is_attempted_but_not_relaxed(
+    config: Config, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "output"
+    scores = evaluate(config, "checkerboard", path=folder, relaxed=None, output=output, **references(tmp_path))
+    found = read_table(output / "structures.parquet").set_index("id")
+    assert found.loc["d_broken", ["attempted", "relaxed"]].tolist() == [True, False]
+    assert scores["relaxed"] == 5
+    printed = capsys.readouterr().out
+    assert "hull: a test\nenergy model: CHGNet" in printed
+    assert "1 of 5 cannot be used:\n  d_broken: does not parse: no data block with atoms\n" in printed
+    assert f"{output / 'ranked.zip'}: relaxed crystals" in printed
+    assert "- energy model: CHGNet" in (output / "summary.md").read_text()

@@ -3,17 +3,22 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations, permutations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from pymatgen.analysis.structure_matcher import StructureMatcher
 from small_crystals import caesium_chloride, crystal, rock_salt
 
-from pipeline.crystals import matching
+from pipeline.crystals import comparing
+from pipeline.crystals.alignment import same_crystal
+from pipeline.crystals.comparing import Question, answer
 from pipeline.crystals.crystal import Crystal, key_of
-from pipeline.crystals.matching import Match, Matcher, first_places, match_crystals
+from pipeline.crystals.matching import Match, Matches, first_places, kinds_of, match_crystals
 from pipeline.crystals.reduction import reduced_cell
 from pipeline.crystals.workers import Outcome
+from pipeline.store.journal import Journal
 
 MOVED = crystal("moved", 4.12, {(0.25, 0.25, 0.25): 55, (0.75, 0.75, 0.75): 17})
 LARGER = caesium_chloride("larger", length=4.4)
@@ -37,6 +42,11 @@ def pymatgen_says(first: Crystal, second: Crystal) -> bool:
     pair = [crystal.structure() for crystal in sorted((first, second), key=key_of)]
     reduced = [one.get_reduced_structure().get_primitive_structure() for one in pair]
     return len(reduced[0]) == len(reduced[1]) and bool(StructureMatcher().fit(*reduced, skip_structure_reduction=True))
+
+
+def same(first: Crystal, second: Crystal) -> bool:
+    """Return our verdict."""
+    return same_crystal(*(reduced_cell(crystal) for crystal in sorted((first, second), key=key_of)))
 
 
 def variants(draw: np.random.Generator) -> list[Crystal]:
@@ -70,16 +80,16 @@ def test_reduced_cells_are_those_of_pymatgen_to_the_last_digit() -> None:
 
 
 def test_verdicts_are_those_of_pymatgen() -> None:
-    draw, matcher, found = np.random.default_rng(1), Matcher(), Counter[bool]()
+    draw, found = np.random.default_rng(1), Counter[bool]()
     for _ in range(3):
         for first, second in combinations(variants(draw), 2):
             expected = pymatgen_says(first, second)
-            assert matcher.same(first, second) is expected, (first, second)
+            assert same(first, second) is expected, (first, second)
             found[expected] += 1
     assert min(found[True], found[False]) > 15
 
 
-def matches_of(crystals: Sequence[Crystal | None], train: Sequence[Crystal] = ()) -> list[Match]:
+def matches_of(crystals: Sequence[Crystal | None], train: Sequence[Crystal] = ()) -> Matches:
     return match_crystals(crystals, train, workers=1, seconds=60)
 
 
@@ -122,12 +132,17 @@ def test_a_copy_shares_the_match_of_its_original_and_a_cell_that_cannot_be_has_a
 
 
 def test_a_crystal_that_cannot_be_matched_in_time_is_neither_unique_nor_novel(monkeypatch: pytest.MonkeyPatch) -> None:
-    late = [(1, Outcome(None, "time limit (60 s)")), (0, Outcome(Match(0, (), True), ""))]
-    monkeypatch.setattr(matching, "run_tasks", lambda *arguments, **settings: iter(late))
-    matches = match_crystals([caesium_chloride(), None, rock_salt()], [], workers=1, seconds=60)
-    assert [match.novel for match in matches] == [True, False, False]
-    assert [match.reason for match in matches] == ["", "", "time limit (60 s)"]
-    assert first_places(matches, range(3)) == {0}
+    run_tasks = comparing.run_tasks
+
+    def late(function: Any, items: Sequence[Any], **settings: Any) -> Any:
+        for item, outcome in run_tasks(function, items, **settings):
+            yield item, outcome if function is not answer or item else Outcome(None, "time limit (60 s)")
+
+    monkeypatch.setattr(comparing, "run_tasks", late)
+    matches = match_crystals([rock_salt(), None, caesium_chloride(), MOVED], [], workers=1, seconds=60)
+    assert [match.novel for match in matches] == [True, False, True, False]
+    assert [match.reason for match in matches] == ["", "", "", "time limit (60 s)"]
+    assert first_places(matches, range(4)) == {0, 2}
 
 
 def chain(order: str) -> list[Match]:
@@ -160,9 +175,68 @@ def test_a_crystal_that_could_not_be_matched_takes_nothing_away_from_others_like
     assert first_places(matches, range(3)) == {1}
 
 
-def test_which_of_two_crystals_is_the_first_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    matcher, pairs = Matcher(), []
-    monkeypatch.setattr(matching, "same_crystal", lambda *pair: pairs.append(pair) or True)
-    assert matcher.same(MOVED, LARGER)
-    assert matcher.same(LARGER, MOVED)
-    assert pairs[0] == pairs[1]
+def brute_force(crystals: Sequence[Crystal], among: Sequence[int]) -> dict[int, int]:
+    """Return the first of the kind of each, from all pairs among them."""
+    first = {place: place for place in among}
+    for one, other in combinations(among, 2):
+        if same(crystals[one], crystals[other]):
+            low, high = sorted((first[one], first[other]))
+            first = {place: low if kind == high else kind for place, kind in first.items()}
+    return first
+
+
+def test_kinds_among_any_crystals_are_those_of_all_comparisons() -> None:
+    draw = np.random.default_rng(3)
+    crystals = [one for _ in range(4) for one in variants(draw)]
+    matches = matches_of(crystals)
+    assert kinds_of(matches, range(len(crystals))) == brute_force(crystals, range(len(crystals)))
+    for _ in range(6):
+        among = sorted(draw.choice(len(crystals), 9, replace=False).tolist())
+        assert kinds_of(matches, among) == brute_force(crystals, among)
+
+
+def test_the_first_known_structure_is_named() -> None:
+    known = [rock_salt("other"), LARGER, caesium_chloride("second")]
+    matches = match_crystals([MOVED, rock_salt("new", numbers=(3, 17))], known, workers=1, seconds=60)
+    assert [match.known for match in matches] == ["larger", ""]
+
+
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
+    """Return the list of questions that workers get from now on; they are answered in this process."""
+    questions = list[Question]()
+
+    def run_here(function: Any, items: Sequence[Any], *, initialise: Any = None, **settings: Any) -> Any:
+        given = () if initialise is None else (initialise(),)
+        for number, item in enumerate(items):
+            questions.extend([item] if function is answer else [])
+            yield number, Outcome(function(*given, item), "")
+
+    monkeypatch.setattr(comparing, "run_tasks", run_here)
+    return questions
+
+
+def test_a_popular_crystal_needs_one_comparison_for_each_of_its_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions, pairs = asked(monkeypatch), list[Any]()
+    monkeypatch.setattr(comparing, "same_crystal", lambda *pair: pairs.append(pair) or same_crystal(*pair))
+    crystals = [caesium_chloride(f"number {number}", 4.0 + number / 1000) for number in range(40)]
+    assert unique_flags(crystals) == [True] + [False] * 39
+    assert len(pairs) == len(questions) == 39
+
+
+def test_ten_thousand_exact_copies_are_one_crystal(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = asked(monkeypatch)
+    matches = matches_of([rock_salt(f"copy {number}") for number in range(10_000)], [caesium_chloride()])
+    assert first_places(matches, range(10_000)) == {0}
+    assert first_places(matches, [7, 8]) == {7}
+    assert not questions
+
+
+def test_comparisons_in_the_journal_are_not_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    questions = asked(monkeypatch)
+    crystals = [caesium_chloride(), MOVED, LARGER]
+    found = []
+    for _ in range(2):
+        matches = match_crystals(crystals, [MOVED], workers=1, seconds=60, finished=Journal(tmp_path, "these"))
+        found.append((list(matches), kinds_of(matches, [1, 2])))
+    assert found[0] == found[1]
+    assert len(questions) == 4  # three at first, and one among the last two

@@ -199,7 +199,7 @@ def _strip_of(exhibit: Exhibit) -> Strip:
         return Strip(label, np.empty(0), np.empty(0, bool), 0, exhibit.run in REFERENCES)
     energies = structures["energy_above_hull"].to_numpy(np.float64)
     known, converged = np.isfinite(energies), _flags(structures["converged"])
-    attempted = int(_flags(structures["relaxed"]).sum())
+    attempted = int(_flags(structures["attempted"]).sum())
     return Strip(label, energies[known], converged[known], attempted, exhibit.run in REFERENCES)
 
 

@@ -42,7 +42,7 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     have the number.
     """
     rows = evidence.assessed
-    attempted = rows[rows["relaxed"]]
+    attempted = rows[rows["attempted"]]
     scores: dict[str, float] = {}
     for flag, name in (("unique", "uniqueness"), ("novel", "novelty")):
         if flag in rows:
