@@ -49,8 +49,8 @@ def disordered(structure: "Structure") -> "Structure | None":
         for element, kind in kinds.items()
     }
     mixed = structure.copy()
-    for site in mixed:
-        site.species = shares[site.specie]
+    for site, number in zip(mixed, structure.atomic_numbers, strict=True):
+        site.species = shares[Element.from_Z(number)]
     return mixed
 
 

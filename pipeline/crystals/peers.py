@@ -2,8 +2,8 @@
 
 The published figures come from this loop with SMACT 2.2.1. It differs from :mod:`pipeline.crystals.validity`:
 
-- An element without an electronegativity (the noble gases but Kr and Xe, Pm, Rn and others) is an error in SMACT's test
-  of ions. The loop takes the error as a pass. Here such compounds are not valid.
+- An element without an electronegativity (He, Ne, Ar, Pm, Rn) is an error in SMACT's test of ions. The loop takes the
+  error as a pass, so compounds of Pm and Rn may be valid; the others have no oxidation states. Here none is.
 - The test looks at pairs of ions in the order of atomic numbers, and ends at the first pair that decides. So whether
   the error is reached depends on the charges: a pair with equal signs fails first.
 - SMACT 2.2.1 lets iridium be -2, later releases -3.

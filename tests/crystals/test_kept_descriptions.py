@@ -17,7 +17,8 @@ from pipeline.stages.describe import describe as describe_stage
 from pipeline.stages.job import Job
 from pipeline.store.parquet import write_table
 
-HELIUM = crystal("helium", 4, {(0, 0, 0): 2, (0.5, 0.5, 0.5): 8})
+HELIUM = crystal("helium", 4, {(0, 0, 0): 2, (0.5, 0.5, 0.5): 8})  # its fingerprint has missing entries
+NO_CELL = crystal("no such cell", 4, {(0, 0, 0): 11, (0.5, 0.5, 0.5): 17}, angles=[10, 20, 150])
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +43,9 @@ def described(cache: Path, frame: pd.DataFrame) -> tuple[int, pd.DataFrame]:
 
 
 def test_what_was_described_before_is_not_described_again_and_is_the_same_to_the_last_byte(tmp_path: Path) -> None:
-    frame = table(caesium_chloride(), rock_salt(), HELIUM)
+    frame = table(caesium_chloride(), rock_salt(), HELIUM, NO_CELL)
     first, again, plain = described(tmp_path, frame), described(tmp_path, frame), describe_rows(frame, 1, 60)
-    assert (first[0], again[0]) == (3, 1)  # what has no fingerprint is tried again
+    assert (first[0], again[0]) == (4, 1)  # what has no fingerprint is tried again
     for name, one in (("first", first[1]), ("again", again[1]), ("plain", plain)):
         write_table(tmp_path / name, one)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes() == (tmp_path / "plain").read_bytes()

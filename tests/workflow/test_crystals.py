@@ -79,6 +79,17 @@ def test_there_is_a_calibration_and_a_picture(finished: Project) -> None:
     assert (results / "figures/materials.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_same_crystals_are_counted_under_each_protocol(finished: Project) -> None:
+    rows = rows_of(finished.folder / "results/salts/tables/materials_protocols.csv")
+    assert list(dict.fromkeys(row["run"] for row in rows)) == NAMES
+    for run in NAMES:
+        protocols = {row["protocol"]: row for row in rows if row["run"] == run}
+        assert list(protocols) == ["ours", "lematbench", "mattergen"]
+        assert 0 <= float(protocols["ours"]["rate"]) <= 100
+        assert protocols["ours"]["energy model"].startswith("CHGNet")
+        assert all(row["rate"] or row["not computed"] for row in rows)
+
+
 def test_tables_can_be_traced_to_their_inputs(finished: Project) -> None:
     for artefact in ("tables/materials.csv", "tables/materials_calibration.csv", "figures/materials.png"):
         files = finished.traced(f"results/salts/{artefact}")

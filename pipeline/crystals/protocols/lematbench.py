@@ -28,7 +28,7 @@ class Options(Strict):
 def rates(evidence: ProtocolEvidence) -> list[Rate]:
     """Return their rates, which are not computed, and the rates with our hull, energies and known structures."""
     rows = evidence.assessed
-    valid = (rows["relaxed"] & rows["structural_valid"] & rows["composition_valid"]).to_numpy(dtype=bool)
+    valid = (rows["attempted"] & rows["structural_valid"] & rows["composition_valid"]).to_numpy(dtype=bool)
     above = evidence.above_hull().to_numpy()
     found = []
     for name, (low, high) in BANDS.items():

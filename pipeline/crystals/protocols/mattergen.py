@@ -28,7 +28,7 @@ class Options(Strict):
 
 def rates(evidence: ProtocolEvidence) -> list[Rate]:
     """Return their rate, which is not computed, and the rate with our hull, energies and known structures."""
-    attempted = evidence.assessed["relaxed"].to_numpy(dtype=bool)
+    attempted = evidence.assessed["attempted"].to_numpy(dtype=bool)
     theirs = Rate(
         name="S.U.N.",
         hull="MatterGen's: Materials Project and Alexandria, 845,997 structures",

@@ -16,7 +16,7 @@ class Options(Strict):
 def rates(evidence: ProtocolEvidence) -> list[Rate]:
     """Return S.U.N. and M.S.U.N. as they were decided where the structures were assessed."""
     rows = evidence.assessed
-    attempted = rows[rows["relaxed"]]
+    attempted = rows[rows["attempted"]]
     rate = Rate(
         name="S.U.N.",
         hull=evidence.hull,
