@@ -29,6 +29,9 @@ class Place(StrEnum):
     RELAXED = "relaxed/{experiment}/{name}.parquet"
     HULL = "hull/{experiment}.parquet"
     CALIBRATION_TABLE = "tables/{experiment}_calibration"  # .csv, .md, .json
+    PREDICTIONS = "predictions/{experiment}/{name}.parquet"
+    MATCHES = "matches/{experiment}/{name}.parquet"
+    PREDICTION_TABLE = "tables/{experiment}_prediction"  # .csv, .md, .json
     STRUCTURES = "structures/{experiment}/{name}"  # .parquet, .csv
 
     TEXTS = "texts/{experiment}/{name}"  # .txt, .jsonl
