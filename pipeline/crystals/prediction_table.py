@@ -95,11 +95,8 @@ def notes(block: Experiment, theirs: Sequence[Row]) -> str:
     ]
     if theirs:
         test, data = theirs[0]["data"], block.data.name
-        differs = (
-            f"only a part of {test}, in training too. Such rows do not rank methods" if data in PARTS else "a sample"
-        )
-        lines.append(f"published: figures for all test structures of {test}; ours are for n of `{data}`, {differs}.")
-    without = [name for name, run in block.runs.items() if run.path is None]
-    if without:
+        differs = f", only a part of {test}, in training too: these rows do not rank methods" if data in PARTS else ""
+        lines.append(f"published: for all test structures of {test}. Ours are for n of `{data}`{differs}.")
+    if without := [name for name, run in block.runs.items() if run.path is None]:
         lines.append(f"Left out: {', '.join(without)} (autoregressive: can only continue given tokens).")
     return "".join(f"- {line}\n" for line in lines)
