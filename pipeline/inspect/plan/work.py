@@ -162,8 +162,8 @@ def _sampling_work(job: Job, shape: Shape, network: str, count: Count) -> Iterat
     longest = min(1.0, -(-blocks // sampling.shards) * sampling.block / sampling.count)
     yield work("sample", job.name, network, flops(sampling), longest=longest)
     if any(one.name == job.name for one in runs_that_predict(job)):
-        count = prediction_of(job).compositions * prediction_of(job).samples
-        yield work("predict", job.name, network, flops(sampling.model_copy(update={"count": count})))
+        predicted = prediction_of(job).compositions * prediction_of(job).samples
+        yield work("predict", job.name, network, flops(sampling.model_copy(update={"count": predicted})))
     if sampling.searched and search is not None:
         tried = [sampling_of(job.block, job.run, candidate) for candidate in candidates_of(job.block, job.name)]
         yield work("search", job.name, network, sum(flops(one.model_copy(update={"searched": False})) for one in tried))
