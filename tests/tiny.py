@@ -33,7 +33,12 @@ TINY_MATERIALS: dict[str, Any] = {
     "scoring": {"crystal_validity": {}, "crystal_coverage": {}, "crystal_distributions": {}, "crystal_stability": {}},
     "figure": "crystals",
     "paper": "tab:material_generation",
-    "crystals": {"relaxation": {"count": 1, "steps": 1}, "hull": "entries.json", "calibration": 2},
+    "crystals": {
+        "relaxation": {"count": 1, "steps": 1},
+        "hull": "entries.json",
+        "calibration": 2,
+        "prediction": {"compositions": 2, "samples": 2},
+    },
     "runs": {
         "ar": {
             "path": None,

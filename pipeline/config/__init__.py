@@ -1,6 +1,6 @@
 """The configuration: one frozen, typed tree. Every unknown key, wrong type and impossible value is an error."""
 
-from pipeline.config.base import REFERENCES, Limits, Name, Resources, Strict, TrainingResources
+from pipeline.config.base import PREDICTED, REFERENCES, Limits, Name, Resources, Strict, TrainingResources
 from pipeline.config.choices import (
     Choice,
     DataChoice,
@@ -17,6 +17,7 @@ from pipeline.config.experiments import (
     Crystals,
     Experiment,
     Fetching,
+    Prediction,
     Relaxation,
     Tokenizer,
     TokenizerLoss,

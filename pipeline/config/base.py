@@ -17,11 +17,13 @@ REFERENCES = {
     "shuffled": "independent columns, shuffled atoms (null)",
 }
 
+PREDICTED = {"data": "tokenised test structures (ceiling)", "random": "random structures (null)"}  # without a network
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 
 def _not_a_reference(name: str) -> str:
-    if name in REFERENCES:
+    if name in REFERENCES or name in PREDICTED:
         raise ValueError("the name is taken by a reference row of the tables; choose another")
     return name
 

@@ -76,7 +76,7 @@ def _metrics(experiment: Experiment, at: Key, complete: bool) -> Iterator[Proble
 
 
 def _named_runs(experiment: Experiment, at: Key) -> Iterator[Problem]:
-    """Yield the runs named by a sweep or a search that do not exist, or lack their own network or a path."""
+    """Yield the runs named by a sweep, search or prediction that do not exist, or lack a network or a path."""
     able = [name for name, run in experiment.runs.items() if run.weights is None]
     for name in [name for sweep in experiment.sweep for name in sweep.runs or () if name not in able]:
         reason = f"no run with a network of its own; {did_you_mean(name, able)}"
@@ -86,6 +86,12 @@ def _named_runs(experiment: Experiment, at: Key) -> Iterator[Problem]:
         if name not in able:
             reason = f"no run with a network of its own and a path; {did_you_mean(name, able)}"
             yield Problem((*at, "search", "runs"), name, reason)
+    prediction = experiment.crystals.prediction if experiment.crystals else None
+    able = [name for name, run in experiment.runs.items() if run.path is not None]
+    for name in (prediction.runs if prediction else None) or ():
+        if name not in able:
+            reason = f"no run with a path (an autoregressive one cannot predict structures); {did_you_mean(name, able)}"
+            yield Problem((*at, "crystals", "prediction", "runs"), name, reason)
 
 
 def _network(run: Run, experiment: Experiment, at: Key) -> Iterator[Problem]:

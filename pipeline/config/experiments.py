@@ -25,7 +25,7 @@ from pipeline.store.paper import paper_tables
 
 
 def _not_a_further_file(name: str) -> str:
-    for ending in ("calibration", "protocols", "tokenizer", "classifier", "sweeps", "path"):
+    for ending in ("calibration", "prediction", "protocols", "tokenizer", "classifier", "sweeps", "path"):
         if name.endswith(f"_{ending}"):
             raise ValueError(f"names that end in _{ending} are taken by further files of an experiment; choose another")
     return name
@@ -56,6 +56,19 @@ class Relaxation(Strict):
     resources: Resources = Field(Resources(memory_mb=4000), description="what a relaxation job asks of the machine")
 
 
+class Prediction(Strict):
+    """Structure prediction: runs get the compositions of test structures, and fill in cell and sites."""
+
+    compositions: int = Field(100, ge=1, description="test structures, drawn at random, that are to be predicted")
+    samples: int = Field(
+        20, ge=1, description="structures drawn for each composition; the first and the best of all of them count"
+    )
+    runs: tuple[RunName, ...] | None = Field(
+        None, min_length=1, description="runs that predict, each with a path; null: all that have one"
+    )
+    seconds: float = Field(60, gt=0, description="most seconds for matching one structure with the real one")
+
+
 class Crystals(Strict):
     """What is done with the samples of an experiment on crystals."""
 
@@ -75,6 +88,7 @@ class Crystals(Strict):
         None, min_length=1, description="computed entries (JSON) for the hull; null: published formation energies"
     )
     calibration: int = Field(200, ge=0, description="test structures on which energy models are compared with DFT")
+    prediction: Prediction | None = Field(None, description="structure prediction, measured; null: none")
 
     @model_validator(mode="after")
     def _judges_differ(self) -> "Crystals":

@@ -96,11 +96,12 @@ def draw_around(
     seed: int,
     labels: Tensor | None = None,
     allowed: Allowed | None = None,
+    finished: TensorJournal | None = None,
 ) -> Tensor:
     """Draw tokens [N, D] at positions of `kinds` [N, D], in blocks with a seed each.
 
     Tokens fixed by a `clamp` are kept, and the others end in their sets of `allowed` ones. `labels` [N] are the
-    requested classes, if any.
+    requested classes, if any. Blocks in the journal `finished` are not drawn again.
     """
     device, steps = next(model.network.parameters()).device, evaluations(model, data, sampling.steps)
     parts, drawn = torch.arange(len(kinds)).split(sampling.block), []
@@ -110,15 +111,18 @@ def draw_around(
             def advance(done: int, total: int, before: int = number * steps) -> None:
                 progress.advance(before + done)
 
-            _, generator = generators(derive_seed(seed, "block", number), device)
-            given = clamp and Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
-            of_part = None if labels is None else labels[rows]
-            sets = allowed and Allowed(allowed.sets, allowed.which[rows]).on(device)
-            positions = kinds[rows].to(device)
-            part = draw_tokens(
-                model, data, sampling, positions, generator, advance, clamp=given, labels=of_part, allowed=sets
-            )
-            drawn.append(part.tokens.cpu())
+            def draw(number: int = number, rows: Tensor = rows, advance: OnProgress = advance) -> Tensor:
+                _, generator = generators(derive_seed(seed, "block", number), device)
+                given = clamp and Clamp(clamp.tokens[rows].to(device), clamp.fixed[rows].to(device), clamp.noised)
+                of_part = None if labels is None else labels[rows]
+                sets = allowed and Allowed(allowed.sets, allowed.which[rows]).on(device)
+                positions = kinds[rows].to(device)
+                part = draw_tokens(
+                    model, data, sampling, positions, generator, advance, clamp=given, labels=of_part, allowed=sets
+                )
+                return part.tokens.cpu()
+
+            drawn.append(draw() if finished is None else finished.once(f"block-{number}", draw))
     return torch.cat(drawn)
 
 

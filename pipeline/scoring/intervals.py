@@ -1,4 +1,8 @@
-"""Rates in percent with 95 % confidence intervals."""
+"""Rates in percent, and means, with 95 % confidence intervals."""
+
+from collections.abc import Sequence
+
+RESAMPLES = 2000  # of a bootstrap
 
 
 def rate(key: str, successes: int, total: int) -> dict[str, float]:
@@ -10,3 +14,14 @@ def rate(key: str, successes: int, total: int) -> dict[str, float]:
     interval = binomtest(successes, total).proportion_ci(0.95, method="wilson")
     bounds = {f"{key}_low": 100 * float(interval.low), f"{key}_high": 100 * float(interval.high)}
     return {key: 100 * successes / total} | bounds
+
+
+def mean(key: str, values: Sequence[float], seed: int) -> dict[str, float]:
+    """Return a mean and its bootstrap interval as `key`, `key_low` and `key_high`; nothing if there are no values."""
+    import numpy as np
+
+    if not len(values):
+        return {}
+    drawn = np.random.default_rng(seed).choice(np.asarray(values), (RESAMPLES, len(values))).mean(axis=1)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return {key: float(np.mean(values)), f"{key}_low": float(low), f"{key}_high": float(high)}

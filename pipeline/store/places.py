@@ -31,6 +31,9 @@ class Place(StrEnum):
     HULL = "hull/{experiment}.parquet"
     CALIBRATION_TABLE = "tables/{experiment}_calibration"  # .csv, .md, .json
     PROTOCOLS_TABLE = "tables/{experiment}_protocols"  # .csv, .md, .json
+    PREDICTIONS = "predictions/{experiment}/{name}.parquet"
+    MATCHES = "matches/{experiment}/{name}.parquet"
+    PREDICTION_TABLE = "tables/{experiment}_prediction"  # .csv, .md, .json
     STRUCTURES = "structures/{experiment}/{name}"  # .parquet, .csv
 
     TEXTS = "texts/{experiment}/{name}"  # .txt, .jsonl

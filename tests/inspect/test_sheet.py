@@ -82,6 +82,13 @@ def test_runs_that_share_weights_train_once_and_sample_each(paper: Sheet) -> Non
     assert len(sampled) == 3 + 3 * 15 + 2 * 4
 
 
+def test_a_prediction_draws_its_samples_for_each_composition(paper: Sheet) -> None:
+    sampled, predicted = flops(paper, "materials", "sample"), flops(paper, "materials", "predict")
+    assert predicted.keys() == sampled.keys() - {"ar"}
+    for name, found in predicted.items():
+        assert found == pytest.approx(2 * sampled[name])  # 1,000 x 20 structures, and 10,000 samples
+
+
 def test_guidance_doubles_the_work_of_sampling_and_steps_multiply_it(tmp_path: Path) -> None:
     sheet = sheet_of(configured(tmp_path, {}))
     drawn = flops(sheet, "pixels", "sample")

@@ -20,6 +20,7 @@ MORE = {
     "train_tokenizer": f"or give it more GPUs; {RESUMED}",
     "train_classifier": RESUMED,
     "sample": "or spread it over more shards",
+    "predict": "it goes on from its journal if it is started again",
     "search": "it goes on from its journal if it is started again",
 }
 

@@ -16,6 +16,7 @@ from pipeline.inspect.plan.shapes import Shape
 from pipeline.inspect.plan.visits import evaluations, is_mixture
 from pipeline.networks.saved import is_told_classes
 from pipeline.stages.job import Job
+from pipeline.stages.predicting import prediction_of, runs_that_predict
 
 SAMPLING: Precision = "32-true"  # sampling and scoring use the precision of the saved weights
 LIKELIHOODS = ("perplexity", "likelihood_bound")  # metrics that run the network of each run itself
@@ -144,7 +145,7 @@ def _tokenizer_work(job: Job, shape: Shape, counted: TokenizerCount) -> Iterator
 
 
 def _sampling_work(job: Job, shape: Shape, network: str, count: Count) -> Iterator[Work]:
-    """Yield the work of drawing samples, and of a search for how to draw them.
+    """Yield the work of drawing samples, of predicting structures, and of a search for how to draw samples.
 
     An autoregressive network caches what it has seen: all its tokens together cost as much as one pass over them. On a
     path the network is evaluated where a token may jump. Guidance runs it with the class and without.
@@ -160,6 +161,9 @@ def _sampling_work(job: Job, shape: Shape, network: str, count: Count) -> Iterat
     blocks = -(-sampling.count // sampling.block)
     longest = min(1.0, -(-blocks // sampling.shards) * sampling.block / sampling.count)
     yield work("sample", job.name, network, flops(sampling), longest=longest)
+    if any(one.name == job.name for one in runs_that_predict(job)):
+        predicted = prediction_of(job).compositions * prediction_of(job).samples
+        yield work("predict", job.name, network, flops(sampling.model_copy(update={"count": predicted})))
     if sampling.searched and search is not None:
         tried = [sampling_of(job.block, job.run, candidate) for candidate in candidates_of(job.block, job.name)]
         yield work("search", job.name, network, sum(flops(one.model_copy(update={"searched": False})) for one in tried))

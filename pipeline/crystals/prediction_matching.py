@@ -1,0 +1,80 @@
+"""Whether a predicted structure is the real one, by the rule of DiffCSP (Jiao et al., 2023) and its successors.
+
+It is if the StructureMatcher of pymatgen says so with wide tolerances: 0.3 for lengths (as a share), 0.5 for sites (as
+a share of the mean free length per atom) and 10 degrees for angles. The distance of two that match is the root mean
+square of the displacements of their sites in units of (V / N)^(1/3), after both were scaled to one volume.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.table import Row, crystals_of, frame_of, records_of
+from pipeline.crystals.validity import composition_valid, structural_valid
+from pipeline.crystals.workers import run_tasks
+from pipeline.store.journal import Journal
+
+if TYPE_CHECKING:
+    from pymatgen.analysis.structure_matcher import StructureMatcher
+
+TOLERANCES: dict[str, Any] = {"stol": 0.5, "angle_tol": 10, "ltol": 0.3}
+COPIED = ("target", "sample", "reason")
+COLUMNS = {"target": "int64", "sample": "int64", "distance": "float64", "valid": "bool", "both_valid": "bool"}
+COLUMNS |= {"reason": "str"}  # why the prediction is no crystal, or why it could not be matched
+
+
+class Match(NamedTuple):
+    """The distance (NaN: no match), and whether the predicted structure, and both, pass the tests of validity.
+
+    Structures that do not match are not tested: they count for nothing.
+    """
+
+    distance: float = math.nan
+    valid: bool = False
+    both_valid: bool = False
+
+
+def match_predictions(
+    predictions: pd.DataFrame,
+    targets: Sequence[Crystal],
+    *,
+    workers: int,
+    seconds: float,
+    finished: Journal | None = None,
+) -> pd.DataFrame:
+    """Return one row per prediction, matched in worker processes with a time limit per pair."""
+    rows: list[Row] = [Match()._asdict() | {name: row[name] for name in COPIED} for row in records_of(predictions)]
+    places = [place for place, row in enumerate(rows) if not row["reason"]]
+    crystals = crystals_of(predictions.iloc[places])
+    pairs = [(crystal, targets[rows[place]["target"]]) for place, crystal in zip(places, crystals, strict=True)]
+    work = run_tasks(match, pairs, workers=workers, seconds=seconds, label="matching", finished=finished)
+    for item, outcome in work:
+        matched = {"reason": outcome.reason} if outcome.value is None else Match(*outcome.value)._asdict()
+        rows[places[item]] |= matched
+    return frame_of(rows, COLUMNS)
+
+
+def match(pair: tuple[Crystal, Crystal]) -> Match:
+    """Return whether a predicted structure matches the real one."""
+    predicted, real = pair
+    found = _matcher().get_rms_dist(predicted.structure(), real.structure())
+    if found is None:
+        return Match()
+    valid = is_valid(predicted)
+    return Match(float(found[0]), valid, valid and is_valid(real))
+
+
+def is_valid(crystal: Crystal) -> bool:
+    """Return whether composition and structure are valid; the peers also refuse what they find no fingerprint of."""
+    return composition_valid(crystal.composition, "smact14") and structural_valid(crystal)
+
+
+@cache
+def _matcher() -> "StructureMatcher":
+    from pymatgen.analysis.structure_matcher import StructureMatcher
+
+    return StructureMatcher(**TOLERANCES)

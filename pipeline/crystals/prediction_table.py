@@ -1,0 +1,102 @@
+"""The table of structure prediction: match rates and distances of each run, beside the published ones of its peers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.config import PREDICTED, Experiment
+from pipeline.crystals.prediction_matching import COLUMNS, TOLERANCES
+from pipeline.report.formats import as_csv, markdown_table, write_numbers
+from pipeline.report.tables import OURS
+from pipeline.scoring.intervals import mean, rate
+from pipeline.store.atomic import write_text
+from pipeline.store.parquet import read_table
+
+Row = dict[str, Any]
+
+PEERS = Path(__file__).parent / "reference" / "predictions.json"
+PUBLISHED = "published"
+PARTS = ("mp20_part",)  # data sets that are only a part of what the peers used
+CONDITIONS = ("run", "k", "origin", "data", "n", "NFE", "temperature", "seed")
+RATES = ("match_rate", "match_rate_of_valid")
+DISTANCES = ("rmse", "rmse_of_valid")
+INTERVALS = [key + end for key in (*RATES, *DISTANCES) for end in ("", "_low", "_high")]
+METRICS = ("match_rate", "rmse", "match_rate_of_valid", "rmse_of_valid", "not_crystals", "not_compared")
+
+
+def write_prediction_table(
+    block: Experiment, seed: int, *, matches: Mapping[str, Path], csv: Path, markdown: Path, numbers: Path
+) -> None:
+    """Write the rows of `matches` by name, and published rows on the same kind of data."""
+    ours, theirs = [], peers_of(block.data.name)
+    for name, path in matches.items():
+        said = {"run": PREDICTED.get(name, name), "origin": OURS, "data": block.data.name} | conditions_of(block, name)
+        ours += [said | row for row in rates_of(read_table(path, COLUMNS), seed)]
+    labelled = [row | {"label": f"{row['run']}, k = {row['k']}"} for row in [*ours, *theirs]]
+    write_text(csv, as_csv(labelled, ["label", *CONDITIONS, *INTERVALS, *METRICS[4:], "source"]))
+    write_text(markdown, f"{markdown_table(ours, theirs, CONDITIONS, METRICS)}\n{notes(block, theirs)}")
+    write_numbers(numbers, {row["label"]: row for row in labelled if row["origin"] == OURS})
+
+
+def rates_of(matched: pd.DataFrame, seed: int) -> list[Row]:
+    """Return a row for the first structure of each composition and, if there are several, one for the best of all.
+
+    Rates are shares of all compositions. Those `of_valid` count a match only if the structure is valid; with one
+    structure per composition, the real one must be valid too. DiffCSP and FlowMM count so.
+    """
+    count, samples = matched["target"].nunique(), int(matched["sample"].max()) + 1
+    rows = []
+    for k in sorted({1, samples}):
+        chosen = matched[matched["sample"] < k]
+        valid = chosen[chosen["both_valid" if k == 1 else "valid"]]
+        row: Row = {"k": k, "n": count}
+        for found, match_rate, distance in zip((chosen, valid), RATES, DISTANCES, strict=True):
+            best = found.groupby("target")["distance"].min().dropna()
+            row |= rate(match_rate, len(best), count) | mean(distance, best.tolist(), seed)
+        lost = chosen["reason"].str.match("failed|time limit")
+        row["not_compared"] = int(lost.sum())
+        row["not_crystals"] = int(((chosen["reason"] != "") & ~lost).sum())
+        rows.append(row)
+    return rows
+
+
+def conditions_of(block: Experiment, name: str) -> Row:
+    """Return how a run predicts; nothing for predictions without a network."""
+    run = block.runs.get(name)
+    if run is None:
+        return {}
+    return {"NFE": run.sampling.steps, "temperature": run.sampling.temperature, "seed": run.seed}
+
+
+def peers_of(data: str) -> list[Row]:
+    """Return the published rows on a data set, or on the one that it is a part of; none if nobody has published any."""
+    known = json.loads(PEERS.read_text(encoding="utf-8"))
+    test = known["tests"].get(data)
+    return [row | {"origin": PUBLISHED, "data": test} for row in known["rows"].get(test, ())]
+
+
+def notes(block: Experiment, theirs: Sequence[Row]) -> str:
+    """Return what the numbers mean, how they were made, and who is not there."""
+    rules = ", ".join(f"{name} {value:g}" for name, value in TOLERANCES.items())
+    lines = [
+        "Networks were trained without any composition given. To predict, the elements are kept fixed while they "
+        "sample: k structures for each of n compositions.",
+        "match rate: percentage of compositions for which one of the k structures matches the real one by pymatgen's "
+        f"StructureMatcher ({rules}), with the 95 % interval of Wilson.",
+        "rmse: distance of the best match in units of (V / N)^(1/3), mean over compositions with a match, with the "
+        "95 % interval of the bootstrap.",
+        "of valid: a match counts only if the structure passes the tests of composition and structure, and for k = 1 "
+        "only if the real one does too. DiffCSP and FlowMM count so.",
+        "not crystals: structures whose cell cannot exist; not compared: pairs for which matching failed or took too "
+        "long. Neither counts as a match.",
+    ]
+    if theirs:
+        test, data = theirs[0]["data"], block.data.name
+        differs = f", only a part of {test}, in training too: these rows do not rank methods" if data in PARTS else ""
+        lines.append(f"published: for all test structures of {test}. Ours are for n of `{data}`{differs}.")
+    if without := [name for name, run in block.runs.items() if run.path is None]:
+        lines.append(f"Left out: {', '.join(without)} (autoregressive: can only continue given tokens).")
+    return "".join(f"- {line}\n" for line in lines)
