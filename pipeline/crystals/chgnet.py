@@ -2,6 +2,7 @@
 
 CHGNet's own calculator differentiates the energy twice, once for the forces and once for the stress, and keeps what
 derivatives of these would need. Here one backward pass gives both: CHGNet's energy is a function of fractions and cell.
+Several crystals can be computed at once.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from chgnet.graph.crystalgraph import CrystalGraph
 from pymatgen.optimization.neighbors import find_points_in_spheres
 
 from pipeline.crystals.chgnet_layers import rearrange
+from pipeline.crystals.crystal import Floats
 from pipeline.crystals.energies import NoNeighbours
 
 PERIODIC = np.ones(3, dtype=np.int64)
@@ -41,19 +43,42 @@ class LeanChgnet(Calculator):
     ) -> None:
         """Compute all results for the atoms."""
         super().calculate(atoms, properties, system_changes)
-        cutoffs = self.model.graph_converter
-        graph = graph_of(self.atoms, cutoffs.atom_graph_cutoff, cutoffs.bond_graph_cutoff).to(self.device)
-        energy = self.model([graph], task="e")["e"].sum() * len(self.atoms)
-        variables = [graph.atom_frac_coord, graph.lattice]
-        by_fractions, by_cell = (slope.double().cpu().numpy() for slope in torch.autograd.grad(energy, variables))
-        cell, value = self.atoms.cell.array, float(energy.detach())
-        stress = cell.T @ by_cell / self.atoms.get_volume()  # dE/d strain, where the strained cell is cell (1 + strain)
-        self.results = {
-            "energy": value,
-            "free_energy": value,
-            "forces": -by_fractions @ np.linalg.inv(cell).T,
-            "stress": full_3x3_to_voigt_6_stress(stress),
-        }
+        (answer,) = self.compute([self.atoms])
+        if isinstance(answer, Exception):
+            raise answer
+        self.results = answer
+
+    def compute(self, crystals: Sequence[Atoms]) -> list[dict[str, Any] | Exception]:
+        """Return the results of each crystal, or why there are none; the network runs once, for all."""
+        cutoffs, answers = self.model.graph_converter, list[dict[str, Any] | Exception]()
+        graphs: list[CrystalGraph | NoNeighbours] = []
+        for atoms in crystals:
+            try:
+                graphs.append(graph_of(atoms, cutoffs.atom_graph_cutoff, cutoffs.bond_graph_cutoff).to(self.device))
+            except NoNeighbours as error:
+                graphs.append(error)
+        known = [graph for graph in graphs if isinstance(graph, CrystalGraph)]
+        if known:
+            sizes = torch.tensor([len(graph.atomic_number) for graph in known], device=self.device)
+            energies = self.model(known, task="e")["e"] * sizes
+            variables = [variable for graph in known for variable in (graph.atom_frac_coord, graph.lattice)]
+            slopes = [slope.double().cpu().numpy() for slope in torch.autograd.grad(energies.sum(), variables)]
+            values = iter(zip(energies.detach().tolist(), slopes[::2], slopes[1::2], strict=True))
+        for atoms, graph in zip(crystals, graphs, strict=True):
+            answers.append(graph if isinstance(graph, NoNeighbours) else results_of(atoms, *next(values)))
+        return answers
+
+
+def results_of(atoms: Atoms, energy: float, by_fractions: Floats, by_cell: Floats) -> dict[str, Any]:
+    """Return the results of a calculator from an energy and its derivatives by fractions and cell."""
+    cell = atoms.cell.array
+    stress = cell.T @ by_cell / atoms.get_volume()  # dE/d strain, where the strained cell is cell (1 + strain)
+    return {
+        "energy": energy,
+        "free_energy": energy,
+        "forces": -by_fractions @ np.linalg.inv(cell).T,
+        "stress": full_3x3_to_voigt_6_stress(stress),
+    }
 
 
 def graph_of(atoms: Atoms, cutoff: float, bond_cutoff: float) -> CrystalGraph:
