@@ -17,7 +17,8 @@ from benchmarks.relaxation import disturbed
 from benchmarks.timing import Comparison
 from pipeline.crystals.cell_filter import CellFilter
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energies import NoNeighbours, atoms_of, load_chgnet
+from pipeline.crystals.energies import NoNeighbours, atoms_of
+from pipeline.crystals.energy_models.chgnet import load_chgnet
 from pipeline.crystals.relaxation import descent
 from pipeline.crystals.table import crystal_of, records_of
 from pipeline.store.parquet import read_table

@@ -9,7 +9,8 @@ import numpy as np
 
 from benchmarks.timing import Comparison, compare
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energies import atoms_of, load_chgnet
+from pipeline.crystals.energies import atoms_of
+from pipeline.crystals.energy_models.chgnet import load_chgnet
 from pipeline.crystals.relaxation import relax
 
 KNOWN = (

@@ -7,8 +7,8 @@ import pytest
 
 from pipeline.config import Choice
 from pipeline.config import plugins as kinds
+from pipeline.config.contract import PACKAGE, view
 from pipeline.config.contracts import (
-    PACKAGE,
     CorpusPlugin,
     CrystalSetPlugin,
     DataSetPlugin,
@@ -16,7 +16,6 @@ from pipeline.config.contracts import (
     JudgePlugin,
     MetricPlugin,
     NetworkPlugin,
-    view,
 )
 from pipeline.config.plugins import CORPORA, DATASETS, JUDGES, METRICS, MODELS, ChoiceError, Plugins
 from pipeline.errors import KinoflowError

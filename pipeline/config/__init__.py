@@ -4,6 +4,7 @@ from pipeline.config.base import REFERENCES, Limits, Name, Resources, Strict, Tr
 from pipeline.config.choices import (
     Choice,
     DataChoice,
+    EnergyModelChoice,
     LossChoice,
     ModelChoice,
     NameAlone,

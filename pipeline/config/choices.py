@@ -81,6 +81,12 @@ class ModelChoice(Choice):
     SOURCE = "pipeline.config.plugins.MODELS"
 
 
+class EnergyModelChoice(Choice):
+    """An energy model: a file in `pipeline/crystals/energy_models`."""
+
+    SOURCE = "pipeline.config.plugins.ENERGY_MODELS"
+
+
 class FigureChoice(Choice):
     """A figure: a file in `pipeline/<modality>/figures`."""
 

@@ -6,74 +6,14 @@ Each plugin has its own options, so their type is not known here. Neither are th
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel
-
-from pipeline.errors import KinoflowError
+from pipeline.config.contract import Contract
 
 if TYPE_CHECKING:  # torch takes seconds to import
     from torch import Generator, Tensor
 
     from pipeline.flow.vocabulary import Vocabulary
-
-PACKAGE = Path(__file__).parents[1]
-C = TypeVar("C", bound="Contract")
-
-
-class Contract:
-    """A module, seen through the public names of a subclass.
-
-    The module must define the names that are annotated without a value. The annotation says what to write. For any
-    other name, the value here is the default. A subclass with a `mark` is for some modules only: those that give a true
-    value to the name in `mark`.
-    """
-
-    _mark = ""
-
-    Options: Annotated[type[BaseModel], "class Options(Strict): the keys that users may write"]
-    FILES: tuple[str, ...] = ()
-
-    def files(self, options: Any) -> list[str]:
-        """Return the files to fetch, by their names in the catalogue."""
-        return list(self.FILES)
-
-    def inputs(self, options: Any) -> list[Path]:
-        """Return the user's files and folders that are read, missing ones too."""
-        return []
-
-    def hub_names(self, options: Any) -> list[str]:
-        """Return the names of what is read from the Hugging Face Hub."""
-        return []
-
-    def modules(self, options: Any) -> list[str]:
-        """Return the modules of the plugins that the options choose."""
-        return []
-
-    def __init_subclass__(cls, mark: str = "") -> None:
-        cls._mark = mark
-
-    def __init__(self, module: ModuleType) -> None:
-        self._file = Path(module.__file__ or module.__name__)
-        names: dict[str, Any] = {}
-        for base in reversed(type(self).__mro__[:-1]):
-            names |= dict.fromkeys(vars(base)) | vars(base).get("__annotations__", {})
-        for name in [name for name in names if not name.startswith("_")]:
-            if hasattr(module, name):
-                setattr(self, name, getattr(module, name))
-            elif not hasattr(type(self), name):
-                raise self._lacks(name, names[name].__metadata__[0])
-
-    def _lacks(self, name: str, wanted: str) -> KinoflowError:
-        file = self._file.relative_to(PACKAGE.parent) if self._file.is_relative_to(PACKAGE.parent) else self._file
-        return KinoflowError(f"{file}: does not define {name}; add {wanted}")
-
-
-def view(module: ModuleType, contract: type[C]) -> C:
-    """Return a module as the contract sees it, or the subclass of the contract whose mark the module has."""
-    marked = next((one for one in contract.__subclasses__() if vars(module).get(one._mark)), None)
-    return view(module, marked) if marked else contract(module)
 
 
 class DataSetPlugin(Contract):
@@ -183,6 +123,25 @@ class NetworkPlugin(Contract):
     def takes(self, keyword: str) -> bool:
         """Return whether `build` takes a keyword; those of networks for images are `grid` and `classes`."""
         return keyword in inspect.signature(self.build).parameters
+
+
+class EnergyModelPlugin(Contract):
+    """A model of the energy of crystals."""
+
+    label: Annotated[Callable[[Any], str], "label(options) -> str: name and version of the model, for the tables"]
+    load: Annotated[Callable[[Any, str], Any], "load(options, device) -> Calculator of ase, with its own energies"]
+    CORRECTED: Annotated[bool, "CORRECTED = True if its energies already have the Materials Project's corrections"]
+    PACKAGE: Annotated[str, 'PACKAGE = "<name>": the distribution that must be installed']
+    VERSIONS: str = ""  # those of the package that it works with, such as ">=0.5,<0.6"; empty: all
+
+    def variant(self, options: Any) -> str:
+        """Return what tells the model from the plugin's default one, such as the name of other weights."""
+        return ""
+
+    @property
+    def requirement(self) -> str:
+        """What must be installed, as pip takes it."""
+        return f"{self.PACKAGE}{self.VERSIONS}"
 
 
 class JudgePlugin(Contract):

@@ -9,7 +9,15 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from pipeline.config.base import REFERENCES, Folder, Limits, Name, Resources, RunName, Strict, check_folders
-from pipeline.config.choices import DataChoice, FigureChoice, ModelChoice, NameAlone, are_checked, problems_of_metrics
+from pipeline.config.choices import (
+    DataChoice,
+    EnergyModelChoice,
+    FigureChoice,
+    ModelChoice,
+    NameAlone,
+    are_checked,
+    problems_of_metrics,
+)
 from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
 from pipeline.errors import did_you_mean
@@ -34,7 +42,7 @@ ExperimentName = Annotated[Name, AfterValidator(_not_a_further_file)]
 
 
 class Relaxation(Strict):
-    """How crystals are relaxed with CHGNet."""
+    """How crystals are relaxed with the energy model."""
 
     count: int = Field(100, ge=0, description="crystals of each run that are relaxed, from the first on")
     steps: int = Field(500, ge=1, description="most steps for one crystal")
@@ -51,7 +59,13 @@ class Relaxation(Strict):
 class Crystals(Strict):
     """What is done with the samples of an experiment on crystals."""
 
-    relaxation: Relaxation = Field(Relaxation(), description="relaxation with CHGNet")
+    energy_model: Annotated[EnergyModelChoice, NameAlone] = Field(
+        EnergyModelChoice(name="chgnet"), description="energy model that crystals are relaxed with"
+    )
+    judges: tuple[Annotated[EnergyModelChoice, NameAlone], ...] = Field(
+        (), description="further energy models, which judge the relaxed crystals without relaxing them again"
+    )
+    relaxation: Relaxation = Field(Relaxation(), description="relaxation with the energy model")
     workers: int = Field(1, ge=1, description="processes of a job that describes structures")
     resources: Resources = Field(
         Resources(memory_mb=4000, minutes=240), description="what a job that describes structures asks of the machine"
@@ -60,7 +74,7 @@ class Crystals(Strict):
     hull: str | None = Field(
         None, min_length=1, description="computed entries (JSON) for the hull; null: published formation energies"
     )
-    calibration: int = Field(200, ge=0, description="test structures on which CHGNet is compared with DFT")
+    calibration: int = Field(200, ge=0, description="test structures on which energy models are compared with DFT")
 
 
 class TokenizerNetwork(Strict):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 from pipeline.config import contracts
-from pipeline.config.contracts import PACKAGE, C, view
+from pipeline.config.contract import PACKAGE, C, view
 from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError, did_you_mean
 
@@ -102,6 +102,7 @@ DATASETS = Plugins("data set", "datasets", contracts.DataSetPlugin)
 CORPORA = Plugins("corpus", "corpora", contracts.CorpusPlugin)
 IMAGE_SETS = Plugins("set of images", "sources", contracts.ImageSetPlugin)
 MODELS = Plugins("model", "networks", contracts.NetworkPlugin)
+ENERGY_MODELS = Plugins("energy model", "energy_models", contracts.EnergyModelPlugin)
 JUDGES = Plugins("judge", "judges", contracts.JudgePlugin)
 FEATURES = Plugins("features", "features", contracts.FeaturesPlugin)
 METRICS = Plugins("metric", "metrics", contracts.MetricPlugin)

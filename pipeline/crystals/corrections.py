@@ -6,8 +6,9 @@ import math
 import warnings
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import elemental_energies, symbols_of
 
 if TYPE_CHECKING:  # importing pymatgen takes a second, and most commands do not need it
@@ -36,6 +37,35 @@ def corrected_energy(entry: ComputedEntry) -> tuple[float, str]:
             return math.nan, f"incompatible: {_cause(entry, str(error))}"
     assert processed is not None  # with on_error="raise", a refusal is an exception
     return float(processed.energy_per_atom), ""
+
+
+def corrected(crystal: Crystal, energy_per_atom: float) -> tuple[float, str]:
+    """Return a raw energy of PBE or PBE+U with the corrections of 2020, in eV/atom, or NaN and the reason why not.
+
+    Which of the two it is, and with which U, is what the Materials Project would take for the composition: models that
+    are trained on its raw energies have learnt these. The structure tells oxides, peroxides and superoxides apart.
+    """
+    from pymatgen.entries.computed_entries import ComputedStructureEntry
+
+    structure = crystal.structure()
+    parameters = parameters_of(structure.composition)
+    entry = ComputedStructureEntry(structure, energy_per_atom * len(structure), parameters=parameters)
+    return corrected_energy(entry)
+
+
+def parameters_of(composition: Composition) -> dict[str, Any]:
+    """Return how the Materials Project computes a composition: functional, Hubbard U and potentials."""
+    from pymatgen.io.vasp.sets import MPRelaxSet
+
+    most = max(composition.elements, key=lambda element: element.X).symbol
+    settings, potentials = MPRelaxSet.CONFIG["INCAR"]["LDAUU"].get(most, {}), MPRelaxSet.CONFIG["POTCAR"]
+    symbols = [element.symbol for element in composition.elements]
+    hubbards = {symbol: float(settings[symbol]) for symbol in symbols if settings.get(symbol)}
+    return {
+        "run_type": "GGA+U" if hubbards else "GGA",
+        "hubbards": hubbards,
+        "potcar_symbols": [f"PAW_PBE {potentials.get(symbol, symbol)}" for symbol in symbols],
+    }
 
 
 def _cause(entry: ComputedEntry, message: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from pipeline.crystals.corrections import corrected_energy
+from pipeline.crystals.corrections import corrected_energy, parameters_of
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import Hull
@@ -167,21 +167,6 @@ def write_inputs(crystal: Crystal, folder: Path) -> str:
         except (OSError, ValueError, KeyError) as error:
             return f"no inputs: {type(error).__name__}: {str(error).splitlines()[0]}"
     return ""
-
-
-def parameters_of(composition: Composition) -> dict[str, Any]:
-    """Return how the Materials Project computes a composition: functional, Hubbard U and potentials."""
-    from pymatgen.io.vasp.sets import MPRelaxSet
-
-    most = max(composition.elements, key=lambda element: element.X).symbol
-    settings, potentials = MPRelaxSet.CONFIG["INCAR"]["LDAUU"].get(most, {}), MPRelaxSet.CONFIG["POTCAR"]
-    symbols = [element.symbol for element in composition.elements]
-    hubbards = {symbol: float(settings[symbol]) for symbol in symbols if settings.get(symbol)}
-    return {
-        "run_type": "GGA+U" if hubbards else "GGA",
-        "hubbards": hubbards,
-        "potcar_symbols": [f"PAW_PBE {potentials.get(symbol, symbol)}" for symbol in symbols],
-    }
 
 
 def read_output(path: Path) -> Result:

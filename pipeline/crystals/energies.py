@@ -1,20 +1,16 @@
-"""Energies of crystals by CHGNet, and relative to the elements.
+"""Energies of crystals relative to the elements.
 
-CHGNet predicts energies, forces and stresses as the Materials Project's DFT gives them: PBE and PBE+U, corrected
-(B. Deng et al., Nature Machine Intelligence 5, 1031 (2023)). Its weights come with its package.
+All energies are those of the Materials Project's DFT, PBE and PBE+U with the corrections of 2020, or of a model of it.
 
 The reference energies of the elements are rounded to 0.01 eV/atom. So a formation energy, and with it an energy above
-the hull, is uncertain by up to 0.005 eV/atom, before any error of CHGNet or of DFT. The points of the hull are relative
+the hull, is uncertain by up to 0.005 eV/atom, before any error of the model or of DFT. The points of the hull are relative
 to references that are not rounded: within 5 meV/atom of the hull, rounding alone can decide whether E_hull < 0.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import math
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -35,18 +31,8 @@ class NoNeighbours(ValueError):
     """Atoms that no other atom is near: an energy model knows nothing about such a structure."""
 
 
-def load_chgnet(device: str = "cpu") -> Calculator:
-    """Return CHGNet on a device of torch; on the CPU it gives the same numbers every time."""
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        from chgnet.model.model import CHGNet
-
-        from pipeline.crystals.chgnet import LeanChgnet
-
-        calculator = LeanChgnet(CHGNet.load(use_device=device, verbose=False))
-    for remark in ("No Pauling electronegativity", "Converting a tensor with requires_grad"):
-        warnings.filterwarnings("ignore", message=remark)  # or every worker would print it
-    return calculator
+class UnknownElements(ValueError):
+    """Elements that an energy model has never seen."""
 
 
 def atoms_of(crystal: Crystal, calculator: Calculator) -> Atoms:
@@ -55,11 +41,6 @@ def atoms_of(crystal: Crystal, calculator: Calculator) -> Atoms:
 
     matrix = crystal.structure().lattice.matrix
     return Atoms(crystal.numbers, scaled_positions=crystal.fractions, cell=matrix, pbc=True, calculator=calculator)
-
-
-def static_energy(calculator: Calculator, crystal: Crystal) -> float:
-    """Return the energy of a crystal without relaxation, in eV/atom."""
-    return float(atoms_of(crystal, calculator).get_potential_energy()) / len(crystal.numbers)
 
 
 def formation_energy(numbers: Sequence[int], energy_per_atom: float) -> tuple[float, str]:

@@ -9,6 +9,7 @@ from pipeline.config.plugins import METRICS
 from pipeline.crystals.assess import assess_rows, write_csv
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.describe import describe_rows
+from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.export import write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
@@ -54,7 +55,9 @@ def evaluate(
     relaxation = settings.relaxation.model_copy(update={"count": len(described) if relaxed is None else relaxed})
     crystals, table = output / "described.parquet", output / "relaxed.parquet"
     write_table(crystals, described)
-    relax_table(relaxation, config.seed, crystals=crystals, journal=output / "journal", output=table)  # may resume
+    model = EnergyModel.of(settings.energy_model)
+    journal = output / "journal"  # an earlier call may have left it
+    relax_table(relaxation, config.seed, model=model, crystals=crystals, journal=journal, output=table)
     after = read_table(table)
     assessed = assess_rows(described, after, references, train, workers=settings.workers, seconds=settings.seconds)
     evidence, scores = CrystalEvidence(assessed, described, test), dict[str, float]()
@@ -67,6 +70,7 @@ def evaluate(
     write_csv(files["structures.csv"], assessed)
     write_extxyz(files["relaxed.extxyz"], after)
     conditions = {"path": str(path), "n": len(assessed), "hull": references.description if references else None}
+    conditions["energy model"] = model.label
     write_json(files["scores.json"], {"conditions": conditions, "metrics": scores})
     inputs = [file for file in (path, rows, hull) if file is not None and file.is_file()]
     write_provenance(files.values(), {"relaxed": relaxed, "crystals": settings.model_dump()}, config.seed, inputs)

@@ -1,4 +1,4 @@
-"""Relaxation: the atoms and the cell follow the forces and stresses of CHGNet down to a minimum of the energy."""
+"""Relaxation: the atoms and the cell follow the forces and stresses of an energy model down to a minimum."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,8 @@ import numpy as np
 
 from pipeline.config import Relaxation
 from pipeline.crystals.crystal import Crystal, Floats
-from pipeline.crystals.energies import NoNeighbours, atoms_of, formation_energy, load_chgnet
+from pipeline.crystals.energies import NoNeighbours, UnknownElements, atoms_of, formation_energy
+from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
 from pipeline.crystals.workers import run_tasks
 from pipeline.store.code import code_hash
@@ -42,24 +42,23 @@ LOOSEST_PACKING = 1e6  # A^3 per atom; in more, no atom has a neighbour, and the
 SHORTEST_BOND = 0.5  # A; H2 has 0.74
 LOWEST_FORMATION_ENERGY = -6.0  # eV/atom; the lowest known is -4.6 (fluorides)
 ENERGY_RANGE = (-20.0, 20.0)  # eV/atom; the elements have 0 to -14.3
-PACKAGES = ("chgnet", "ase", "torch", "numpy")  # their versions change the last digits, or more
 
 
 def relax_table(
     settings: Relaxation,
     seed: int,
     *,
+    model: EnergyModel,
     crystals: Path,
     shard: int = 0,
     shards: int = 1,
     journal: Path,
     output: Path,
     gpus: int = 0,
-    load: Callable[[str], Any] = load_chgnet,
 ) -> None:
     """Relax one shard of the first crystals of a table; the journal's folder has those that are already done.
 
-    Each worker gets its calculator from `load(device)`, a module-level function. The seed is for provenance only.
+    The seed is for provenance only.
     """
     device = "cuda" if gpus else "cpu"
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
@@ -67,29 +66,29 @@ def relax_table(
     what = settings.model_dump(mode="json", include={"count", "steps", "force", "patience", "seconds"})
     depends_on = {
         "settings": what,
-        "calculator": f"{load.__module__}.{load.__qualname__} on {device}",
+        "model": model.fingerprint,
+        "device": device,
         "code": code_hash("pipeline.crystals.relaxation"),
-        "packages": {name: version(name) for name in PACKAGES},
         "rows": [{name: np.asarray(value).tolist() for name, value in row.items()} for row in rows],
     }
     kept = Journal(journal, settings_hash(depends_on))  # one of anything else is of no use
     usable = [row for row in rows if row["reason"] == ""]
     usable.sort(key=lambda row: -len(row["numbers"]))  # the largest first, so that all workers end together
     tasks = run_tasks(
-        partial(relax, steps=settings.steps, force=settings.force, patience=settings.patience),
+        partial(relax, model=model, steps=settings.steps, force=settings.force, patience=settings.patience),
         [crystal_of(row) for row in usable],
         finished=kept,
         workers=settings.workers,
         seconds=settings.seconds,
         label="relaxing",
-        initialise=partial(_initialise, load, device),
+        initialise=partial(_initialise, model, device),
     )
     ids = [row["id"] for row in usable]
     done = {ids[number]: outcome.value or lost(ids[number], outcome.reason) for number, outcome in tasks}
     relaxed = [lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else done[row["id"]] for row in rows]
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
-    write_provenance([output], {"relaxation": what}, seed, [crystals])
-    print(summary(relaxed))
+    write_provenance([output], {"relaxation": what, "energy_model": model.label}, seed, [crystals])
+    print(f"{summary(relaxed)}, by {model.label}")
     kept.remove()
 
 
@@ -101,8 +100,18 @@ def summary(rows: Sequence[Row]) -> str:
     return f"relaxed {len(rows)} crystals: {', '.join(counts)}"
 
 
-def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float, patience: int | None = None) -> Row:
+def relax(
+    calculator: Calculator,
+    crystal: Crystal,
+    *,
+    model: EnergyModel | None = None,
+    steps: int,
+    force: float,
+    patience: int | None = None,
+) -> Row:
     """Relax a crystal, and return a row with RELAXED_COLUMNS: the relaxed crystal, or the reason why there is none.
+
+    Its energy gets the corrections of 2020 if those of the model lack them. Without a model, it is taken as it is.
 
     It has converged when the largest force, on an atom or on the cell as ase's FrechetCellFilter measures it, is below
     `force` (eV/A). This largest force is the row's `max_force`. With `patience`, a crystal is given up after that many
@@ -129,11 +138,15 @@ def relax(calculator: Calculator, crystal: Crystal, *, steps: int, force: float,
                 break
     except NoNeighbours:
         return lost(crystal.id, "exploded: atoms without neighbours", done)
-    energy = float(atoms.get_potential_energy()) / len(atoms)
-    if why := _absurdity(atoms, energy):
-        return lost(crystal.id, why, done)
+    except UnknownElements as error:
+        return lost(crystal.id, str(error), done)
     lengths, angles, fractions = atoms.cell.lengths(), atoms.cell.angles(), atoms.get_scaled_positions(wrap=True)
     end = Crystal(crystal.id, lengths, angles, crystal.numbers, fractions)
+    energy, why = float(atoms.get_potential_energy()) / len(atoms), ""
+    if model:
+        energy, why = model.energy(end, energy)
+    if why := why or _absurdity(atoms, energy):
+        return lost(crystal.id, why, done)
     reason = STEP_LIMIT if done >= steps else f"given up: no smaller force in {patience} steps"
     return row_of(
         end,
@@ -185,11 +198,11 @@ def displacement(start: Crystal, end: Crystal) -> float:
     return float(np.sqrt(((moved @ cells) ** 2).sum(axis=1).mean()))
 
 
-def _initialise(load: Callable[[str], Any], device: str) -> Any:
+def _initialise(model: EnergyModel, device: str) -> Any:
     """Return the calculator of a worker; import what relaxation needs, or the first crystal's time would include it."""
     for module in ("pymatgen.core", "ase.optimize", "pipeline.crystals.cell_filter"):
         import_module(module)
-    return load(device)
+    return model.load(device)
 
 
 def _wrong_density(atoms: Atoms) -> str:
@@ -209,7 +222,7 @@ def _explosion(atoms: Atoms, volume: float) -> str:
 
 
 def _absurdity(atoms: Atoms, energy: float) -> str:
-    """Return why a relaxed crystal is impossible, or ''; CHGNet knows nothing about such crystals."""
+    """Return why a relaxed crystal is impossible, or ''; energy models know nothing about such crystals."""
     if len(atoms) > 1:
         distances = atoms.get_all_distances(mic=True)
         closest = distances[np.triu_indices(len(atoms), 1)].min()

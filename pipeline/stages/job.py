@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Choice, Config, Crystals, Experiment, Run, Tokenizer, VelocityChoice
-from pipeline.config.contracts import DataSetPlugin, JudgedMetricPlugin, MetricPlugin
-from pipeline.config.plugins import DATASETS, METRICS, MODELS, Chosen
+from pipeline.config.contracts import DataSetPlugin, EnergyModelPlugin, JudgedMetricPlugin, MetricPlugin
+from pipeline.config.plugins import DATASETS, ENERGY_MODELS, METRICS, MODELS, Chosen
 from pipeline.errors import KinoflowError
 from pipeline.store.code import constant_of, modules_named
 from pipeline.store.provenance import write_provenance
@@ -20,13 +20,15 @@ from pipeline.store.provenance import write_provenance
 class Need:
     """What a job needs from outside the workflow, and the key of the configuration that asks for it.
 
-    `fetched` are names in the catalogue, `own` the user's files and folders, `hub` names on the Hugging Face Hub.
+    `fetched` are names in the catalogue, `own` the user's files and folders, `hub` names on the Hugging Face Hub,
+    `packages` requirements such as `orb-models>=0.5,<0.6`.
     """
 
     key: str
     fetched: tuple[str, ...] = ()
     own: tuple[Path, ...] = ()
     hub: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     gpus: int = 0
     nodes: int = 1
 
@@ -165,6 +167,20 @@ class Job:
     def metric_needs(self) -> list[Need]:
         """Return what the metrics measure with."""
         return [Need.of(f"experiments.{self.experiment}.scoring.{metric.name}", metric) for metric in self.metrics]
+
+    def energy_models(self) -> list[Chosen[EnergyModelPlugin]]:
+        """Return the energy model that relaxes the crystals, and those that judge them."""
+        return [ENERGY_MODELS.chosen(choice) for choice in (self.crystals.energy_model, *self.crystals.judges)]
+
+    def energy_model_needs(self) -> list[Need]:
+        """Return what each of them needs."""
+        keys = ["energy_model", *(f"judges.{place}" for place in range(len(self.crystals.judges)))]
+        return [
+            replace(
+                Need.of(f"experiments.{self.experiment}.crystals.{key}", chosen), packages=(chosen.plugin.requirement,)
+            )
+            for key, chosen in zip(keys, self.energy_models(), strict=True)
+        ]
 
     def files_of(self, *chosen: Chosen[Any]) -> list[Path]:
         """Return the files that plugins read: fetched ones, and the user's own."""

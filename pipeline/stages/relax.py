@@ -8,11 +8,14 @@ from pipeline.stages.parameters import Gpus, Input, NewTable, Shard, Shards
 
 def settings(job: Job) -> dict[str, Any]:
     """Return what relaxed crystals depend on besides the crystals."""
-    return job.crystals.relaxation.model_dump(mode="json", exclude={"workers", "shards", "resources"})
+    chosen = job.crystals.relaxation.model_dump(mode="json", exclude={"workers", "shards", "resources"})
+    return chosen | {"energy_model": job.crystals.energy_model.model_dump(mode="json")}
 
 
 @stage(
     settings=settings,
+    chosen=lambda job: job.energy_models()[0].modules,
+    needs=lambda job: job.energy_model_needs()[:1],
     resources="crystals.relaxation.resources",
     workers="crystals.relaxation.workers",
     each=Job.rows,
@@ -30,7 +33,7 @@ def relax(
     shards: Shards = 1,
     gpus: Gpus = 0,
 ) -> None:
-    """Relax a shard of crystals with CHGNet.
+    """Relax a shard of crystals with the energy model.
 
     Reads a table of crystals. Writes energies and relaxed crystals. Resumes where an earlier call stopped.
 
@@ -38,6 +41,7 @@ def relax(
         crystals: table from `decode`
         journal: folder of finished rows, removed when the shard is finished
     """
+    from pipeline.crystals.energy_model import EnergyModel
     from pipeline.crystals.relaxation import relax_table
 
     if gpus:
@@ -47,6 +51,7 @@ def relax(
     relax_table(
         job.crystals.relaxation,
         job.config.seed,
+        model=EnergyModel.of(job.crystals.energy_model),
         crystals=crystals,
         shard=shard,
         shards=shards,

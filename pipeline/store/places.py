@@ -27,6 +27,7 @@ class Place(StrEnum):
     DESCRIBED_TEST = "described_test/{experiment}.parquet"
     RELAXED_SHARD = "shards/{experiment}/{name}/relaxed-{shard}-of-{shards}.parquet"
     RELAXED = "relaxed/{experiment}/{name}.parquet"
+    JUDGED = "judged/{experiment}/{name}.parquet"
     HULL = "hull/{experiment}.parquet"
     CALIBRATION_TABLE = "tables/{experiment}_calibration"  # .csv, .md, .json
     STRUCTURES = "structures/{experiment}/{name}"  # .parquet, .csv

@@ -11,7 +11,8 @@ from small_crystals import caesium_chloride, crystal, rock_salt
 
 from pipeline.crystals.chgnet import graph_of
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energies import NoNeighbours, atoms_of, load_chgnet
+from pipeline.crystals.energies import NoNeighbours, atoms_of
+from pipeline.crystals.energy_models.chgnet import load_chgnet
 
 TITANATE = {(0.02, 0, 0): 38, (0.5, 0.47, 0.5): 22, (0.5, 0.5, 0.03): 8, (0.46, 0, 0.5): 8, (0, 0.5, 0.55): 8}
 CRYSTALS = [

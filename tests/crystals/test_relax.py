@@ -11,7 +11,9 @@ from ase.calculators.lj import LennardJones
 from small_crystals import crystal, overlapping, rock_salt
 
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.energies import formation_energy, load_chgnet, static_energy
+from pipeline.crystals.energies import formation_energy
+from pipeline.crystals.energy_model import EnergyModel, static_energy
+from pipeline.crystals.energy_models.chgnet import load_chgnet
 from pipeline.crystals.relaxation import RELAXED_COLUMNS, STEP_LIMIT, displacement, relax, summary
 from pipeline.crystals.table import crystal_of
 

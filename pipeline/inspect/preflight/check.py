@@ -10,6 +10,7 @@ from pipeline.inspect.preflight.machine import (
     check_disk,
     missing_gpus,
     missing_nodes,
+    missing_packages,
     missing_potentials,
     other_packages,
     results_need,
@@ -35,6 +36,7 @@ def preflight(config: Config, planned: Collection[Planned] | None = None, *, loc
     check_disk(config, results_need(config, new), awaited, found)
     if local:
         found.problems.extend([*missing_gpus(needs), *missing_nodes(needs)])
+    (found.problems if local else found.remarks).extend(missing_packages(needs))
     found.remarks.extend(other_packages())
     if planned is None and any(experiment.crystals for experiment in config.experiments.values()):
         found.remarks.extend(missing_potentials())  # no rule of the workflow needs them

@@ -13,6 +13,7 @@ from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.inspect.preflight.findings import Findings
 from pipeline.stages.job import Need
 from pipeline.store.atomic import FULL
+from pipeline.store.packages import fault_of
 
 RESULTS_MINIMUM = 500_000_000  # bytes that must always be free for results; not an estimate
 NOT_PLANNED = ("checkpoints", "journals", "logs", "benchmarks", "tensorboard")  # may be from other settings
@@ -102,6 +103,17 @@ def missing_nodes(needs: Sequence[Need]) -> Iterator[str]:
     """Yield which parts ask for several nodes, of which this machine is one."""
     if more := _largest((need.key, need.nodes) for need in needs if need.nodes > 1):
         yield f"this machine is one node, but {more}; set them to 1, {ELSEWHERE}"
+
+
+def missing_packages(needs: Sequence[Need]) -> Iterator[str]:
+    """Yield which packages are missing, or have versions that do not work, with the keys that ask for them."""
+    keys: dict[str, list[str]] = {}
+    for need in needs:
+        for package in need.packages:
+            keys.setdefault(package, []).append(need.key)
+    for package, asking in keys.items():
+        if fault := fault_of(package):
+            yield f"{', '.join(dict.fromkeys(asking))}: {fault}, or choose another name"
 
 
 def _largest(asked: Iterable[tuple[str, int]]) -> str:

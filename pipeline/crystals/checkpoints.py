@@ -1,0 +1,27 @@
+"""Checkpoints of energy models, read without running a pickle, whatever their libraries ask for."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+FORCE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"  # overrides `torch.load(..., weights_only=False)`
+ARRAYS = [np.ndarray, np.dtype, np.dtypes.Float32DType, np.dtypes.Float64DType, np.dtypes.Int64DType]
+
+
+@contextmanager
+def only_weights() -> Iterator[None]:
+    """Let torch read nothing but tensors, plain values and arrays of numbers in the block; others are an error."""
+    before = os.environ.get(FORCE)
+    os.environ[FORCE] = "1"
+    array = (np.core.multiarray._reconstruct, "numpy.core.multiarray._reconstruct")  # checkpoints spell it this way
+    try:
+        with torch.serialization.safe_globals([array, *ARRAYS]):
+            yield
+    finally:
+        if before is None:
+            del os.environ[FORCE]
+        else:
+            os.environ[FORCE] = before
