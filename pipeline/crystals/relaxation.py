@@ -63,7 +63,7 @@ def relax_table(
     device = "cuda" if gpus else "cpu"
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
     rows = [rows[position] for position in part_of(len(rows), shard, shards)]
-    what = settings.model_dump(mode="json", include={"count", "steps", "force", "patience", "seconds"})
+    what = settings.model_dump(mode="json", include={"count", "steps", "force", "patience", "seconds", "batch"})
     depends_on = {
         "settings": what,
         "model": model.fingerprint,
@@ -74,22 +74,46 @@ def relax_table(
     kept = Journal(journal, settings_hash(depends_on))  # one of anything else is of no use
     usable = [row for row in rows if row["reason"] == ""]
     usable.sort(key=lambda row: -len(row["numbers"]))  # the largest first, so that all workers end together
-    tasks = run_tasks(
-        partial(relax, model=model, steps=settings.steps, force=settings.force, patience=settings.patience),
-        [crystal_of(row) for row in usable],
-        finished=kept,
+    how = {"model": model, "steps": settings.steps, "force": settings.force, "patience": settings.patience}
+    tasks = partial(
+        run_tasks,
+        partial(relax_several, **how),
         workers=settings.workers,
-        seconds=settings.seconds,
-        label="relaxing",
         initialise=partial(_initialise, model, device),
     )
-    ids = [row["id"] for row in usable]
-    done = {ids[number]: outcome.value or lost(ids[number], outcome.reason) for number, outcome in tasks}
+    batch, done = settings.batch, dict[str, Row]()
+    parts = [usable[start : start + batch] for start in range(0, len(usable), batch)]
+    seconds, label = settings.seconds * batch, "relaxing"
+    for number, outcome in tasks([crystals_in(part) for part in parts], seconds=seconds, label=label, finished=kept):
+        if outcome.value is not None:
+            done |= {row["id"]: row for row in outcome.value}
+        elif batch == 1:
+            (row,) = parts[number]
+            done[row["id"]] = lost(row["id"], outcome.reason)
+    if alone := [row for row in usable if row["id"] not in done]:  # one bad crystal must not lose the rest of its batch
+        each = [crystals_in([row]) for row in alone]
+        for number, outcome in tasks(each, seconds=settings.seconds, label="relaxing alone"):
+            id = alone[number]["id"]
+            done[id] = outcome.value[0] if outcome.value is not None else lost(id, outcome.reason)
     relaxed = [lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else done[row["id"]] for row in rows]
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
     write_provenance([output], {"relaxation": what, "energy_model": model.label}, seed, [crystals])
     print(f"{summary(relaxed)}, by {model.label}")
     kept.remove()
+
+
+def crystals_in(rows: Sequence[Row]) -> list[Crystal]:
+    """Return the crystals of rows that have one."""
+    return [crystal for row in rows if (crystal := crystal_of(row)) is not None]
+
+
+def relax_several(calculator: Any, crystals: Sequence[Crystal], **how: Any) -> list[Row]:
+    """Return the rows of some crystals; if there are several, their energies are computed together."""
+    if len(crystals) == 1:
+        return [relax(calculator, crystals[0], **how)]
+    from pipeline.crystals.together import run_together  # imports ase
+
+    return run_together(partial(relax, **how), crystals, calculator.compute)
 
 
 def summary(rows: Sequence[Row]) -> str:
