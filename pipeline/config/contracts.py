@@ -132,6 +132,7 @@ class EnergyModelPlugin(Contract):
     load: Annotated[Callable[[Any, str], Any], "load(options, device) -> Calculator of ase, with its own energies"]
     CORRECTED: Annotated[bool, "CORRECTED = True if its energies already have the Materials Project's corrections"]
     PACKAGE: Annotated[str, 'PACKAGE = "<name>": the distribution that must be installed']
+    SEVERAL: bool = False  # its calculator has compute(list of Atoms), for several crystals at once
     VERSIONS: str = ""  # those of the package that it works with, such as ">=0.5,<0.6"; empty: all
 
     def variant(self, options: Any) -> str:

@@ -18,6 +18,7 @@ from pipeline.config.choices import (
     are_checked,
     problems_of_metrics,
 )
+from pipeline.config.plugins import ENERGY_MODELS
 from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
 from pipeline.errors import did_you_mean
@@ -51,6 +52,11 @@ class Relaxation(Strict):
         None, ge=1, description="steps without a new least force after which a crystal is given up; null: never"
     )
     seconds: float = Field(600, gt=0, description="most seconds for one crystal")
+    batch: int = Field(
+        1,
+        ge=1,
+        description="crystals whose energies a worker computes at once, for GPUs; changes the last digits",
+    )
     workers: int = Field(1, ge=1, description="processes of a job, with one thread each; they share its GPU")
     shards: int = Field(1, ge=1, description="jobs the crystals are spread over; does not change the result")
     resources: Resources = Field(Resources(memory_mb=4000), description="what a relaxation job asks of the machine")
@@ -95,6 +101,14 @@ class Crystals(Strict):
         models = [self.energy_model, *self.judges]
         if twice := [model.name for place, model in enumerate(models) if model in models[:place]]:
             raise ValueError(f"judges: {twice[0]} is already an energy model of these crystals; name each once")
+        return self
+
+    @model_validator(mode="after")
+    def _the_model_takes_batches(self, info: ValidationInfo) -> "Crystals":
+        batch, name = self.relaxation.batch, self.energy_model.name
+        if are_checked(info) and batch > 1 and not ENERGY_MODELS.load(name).SEVERAL:
+            problem = f"the energy model {name} takes one crystal at a time; set it to 1"
+            refuse([Problem(("relaxation", "batch"), batch, problem)])
         return self
 
 

@@ -2,9 +2,10 @@
 
 CHGNet's own calculator differentiates the energy twice, once for the forces and once for the stress, and keeps what
 derivatives of these would need. Here one backward pass gives both: CHGNet's energy is a function of fractions and cell.
+Several crystals can be computed at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,23 +42,45 @@ class LeanChgnet(Calculator):
     ) -> None:
         """Compute all results for the atoms; just the energy, in a third of the time, if nothing else is asked for."""
         super().calculate(atoms, properties, system_changes)
-        cutoffs = self.model.graph_converter
-        graph = graph_of(self.atoms, cutoffs.atom_graph_cutoff, cutoffs.bond_graph_cutoff).to(self.device)
-        alone = set(properties) <= {"energy", "free_energy"}
-        with torch.set_grad_enabled(not alone):
-            energy = self.model([graph], task="e")["e"].sum() * len(self.atoms)
-        value = float(energy.detach())
-        self.results = {"energy": value, "free_energy": value}
-        if alone:
+        (answer,) = self.compute([self.atoms], only_energy=set(properties) <= {"energy", "free_energy"})
+        if isinstance(answer, Exception):
+            raise answer
+        self.results = answer
+
+    def compute(self, crystals: Sequence[Atoms], only_energy: bool = False) -> list[dict[str, Any] | Exception]:
+        """Return the results of each crystal, or why there are none; the network runs once, for all."""
+        cutoffs, graphs = self.model.graph_converter, list[CrystalGraph | NoNeighbours]()
+        for atoms in crystals:
+            try:
+                graphs.append(graph_of(atoms, cutoffs.atom_graph_cutoff, cutoffs.bond_graph_cutoff).to(self.device))
+            except NoNeighbours as error:
+                graphs.append(error)
+        pairs = zip(crystals, graphs, strict=True)
+        known = [(atoms, graph) for atoms, graph in pairs if isinstance(graph, CrystalGraph)]
+        found = self._results(known, only_energy) if known else iter(())
+        return [graph if isinstance(graph, NoNeighbours) else next(found) for graph in graphs]
+
+    def _results(self, crystals: Sequence[tuple[Atoms, CrystalGraph]], only_energy: bool) -> Iterator[dict[str, Any]]:
+        """Yield the results of crystals with their graphs."""
+        graphs = [graph for _, graph in crystals]
+        sizes = torch.tensor([len(atoms) for atoms, _ in crystals], device=self.device)
+        with torch.set_grad_enabled(not only_energy):
+            energies = self.model(graphs, task="e")["e"] * sizes
+        values = energies.detach().tolist()
+        if only_energy:
+            yield from ({"energy": value, "free_energy": value} for value in values)
             return
-        variables = [graph.atom_frac_coord, graph.lattice]
-        by_fractions, by_cell = (slope.double().cpu().numpy() for slope in torch.autograd.grad(energy, variables))
-        cell = self.atoms.cell.array
-        stress = cell.T @ by_cell / self.atoms.get_volume()  # dE/d strain, where the strained cell is cell (1 + strain)
-        self.results |= {
-            "forces": -by_fractions @ np.linalg.inv(cell).T,
-            "stress": full_3x3_to_voigt_6_stress(stress),
-        }
+        variables = [variable for graph in graphs for variable in (graph.atom_frac_coord, graph.lattice)]
+        slopes = [slope.double().cpu().numpy() for slope in torch.autograd.grad(energies.sum(), variables)]
+        for (atoms, _), value, by_fractions, by_cell in zip(crystals, values, slopes[::2], slopes[1::2], strict=True):
+            cell = atoms.cell.array
+            stress = cell.T @ by_cell / atoms.get_volume()  # dE/d strain, where the strained cell is cell (1 + strain)
+            yield {
+                "energy": value,
+                "free_energy": value,
+                "forces": -by_fractions @ np.linalg.inv(cell).T,
+                "stress": full_3x3_to_voigt_6_stress(stress),
+            }
 
 
 def graph_of(atoms: Atoms, cutoff: float, bond_cutoff: float) -> CrystalGraph:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from pipeline.config import Sampling
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.templates import batch, from_structure
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystals_of, frame_of, rejected_row, row_of
+from pipeline.crystals.templates import batch, from_structure
 from pipeline.crystals.tokens import Decoded, decode, encode
 from pipeline.networks.saved import SavedModel
 from pipeline.sampling.blocks import draw_around

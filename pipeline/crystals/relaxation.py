@@ -14,8 +14,9 @@ import numpy as np
 
 from pipeline.config import Relaxation
 from pipeline.crystals.crystal import Crystal, Floats
-from pipeline.crystals.energies import NoNeighbours, UnknownElements, atoms_of, formation_energy
+from pipeline.crystals.energies import NoNeighbours, UnknownElements, atoms_of
 from pipeline.crystals.energy_model import EnergyModel
+from pipeline.crystals.explosions import absurdity, explosion, wrong_density
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
 from pipeline.crystals.workers import run_tasks
 from pipeline.store.code import code_hash
@@ -25,7 +26,6 @@ from pipeline.store.provenance import settings_hash, write_provenance
 from pipeline.store.shards import part_of
 
 if TYPE_CHECKING:  # importing ase takes a second, and most commands do not need it
-    from ase import Atoms
     from ase.calculators.calculator import Calculator
 
     from pipeline.crystals.cell_filter import CellFilter
@@ -36,12 +36,6 @@ RELAXED_COLUMNS |= dict.fromkeys(MEASURES, "float64") | CRYSTAL_COLUMNS
 STEP_LIMIT = "step limit"
 NEAR = 1.0  # eV/A; below this largest force, a crystal is near its minimum
 STIFFNESS = 30.0  # eV/A^2; ase's default is 70, and takes shorter steps
-VOLUME_FACTOR = 4.0  # more growth or shrinkage than this is no relaxation
-CLOSEST_PACKING = 2.0  # A^3 per atom; in less (metallic hydrogen) the graph of neighbours outgrows any memory
-LOOSEST_PACKING = 1e6  # A^3 per atom; in more, no atom has a neighbour, and the search for one outgrows any memory
-SHORTEST_BOND = 0.5  # A; H2 has 0.74
-LOWEST_FORMATION_ENERGY = -6.0  # eV/atom; the lowest known is -4.6 (fluorides)
-ENERGY_RANGE = (-20.0, 20.0)  # eV/atom; the elements have 0 to -14.3
 
 
 def relax_table(
@@ -64,7 +58,7 @@ def relax_table(
     device = "cuda" if gpus else "cpu"
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
     rows = [rows[position] for position in part_of(len(rows), shard, shards)]
-    what = settings.model_dump(mode="json", include={"count", "steps", "force", "patience", "seconds"})
+    what = settings.model_dump(mode="json", include={"count", "steps", "force", "patience", "seconds", "batch"})
     depends_on = {
         "settings": what,
         "model": model.fingerprint,
@@ -75,23 +69,52 @@ def relax_table(
     kept = Journal(journal, settings_hash(depends_on))  # one of anything else is of no use
     usable = [row for row in rows if row["reason"] == ""]
     usable.sort(key=lambda row: -len(row["numbers"]))  # the largest first, so that all workers end together
-    tasks = run_tasks(
-        partial(relax, model=model, steps=settings.steps, force=settings.force, patience=settings.patience),
-        [crystal_of(row) for row in usable],
-        finished=kept,
+    how: dict[str, Any] = {
+        "model": model,
+        "steps": settings.steps,
+        "force": settings.force,
+        "patience": settings.patience,
+    }
+    tasks = partial(
+        run_tasks,
+        partial(relax_several, **how),
         workers=settings.workers,
-        seconds=settings.seconds,
-        label="relaxing",
         initialise=partial(_initialise, model, device),
     )
-    ids = [row["id"] for row in usable]
-    done = {ids[number]: outcome.value or lost(ids[number], outcome.reason) for number, outcome in tasks}
+    batch, done = settings.batch, dict[str, Row]()
+    parts = [usable[start : start + batch] for start in range(0, len(usable), batch)]
+    seconds, label = settings.seconds * batch, "relaxing"
+    for number, outcome in tasks([crystals_in(part) for part in parts], seconds=seconds, label=label, finished=kept):
+        if outcome.value is not None:
+            done |= {row["id"]: row for row in outcome.value}
+        elif batch == 1:
+            (row,) = parts[number]
+            done[row["id"]] = lost(row["id"], outcome.reason)
+    if alone := [row for row in usable if row["id"] not in done]:  # one bad crystal must not lose the rest of its batch
+        each = [crystals_in([row]) for row in alone]
+        for number, outcome in tasks(each, seconds=settings.seconds, label="relaxing alone"):
+            id = alone[number]["id"]
+            done[id] = outcome.value[0] if outcome.value is not None else lost(id, outcome.reason)
     relaxed = [lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else done[row["id"]] for row in rows]
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
     write_provenance([output], {"relaxation": what, "energy_model": model.label}, seed, [crystals])
     print(f"{summary(relaxed)}, by {model.label}")
     if not keep_journal:
         kept.remove()
+
+
+def crystals_in(rows: Sequence[Row]) -> list[Crystal]:
+    """Return the crystals of rows that have one."""
+    return [crystal for row in rows if (crystal := crystal_of(row)) is not None]
+
+
+def relax_several(calculator: Any, crystals: Sequence[Crystal], **how: Any) -> list[Row]:
+    """Return the rows of some crystals; if there are several, their energies are computed together."""
+    if len(crystals) == 1:
+        return [relax(calculator, crystals[0], **how)]
+    from pipeline.crystals.together import run_together  # imports ase
+
+    return run_together(partial(relax, **how), crystals, calculator.compute)
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -125,13 +148,13 @@ def relax(
         atoms = atoms_of(crystal, calculator)
     except ValueError as error:
         return lost(crystal.id, f"exploded: {error}")
-    if why := _wrong_density(atoms):
+    if why := wrong_density(atoms):
         return lost(crystal.id, why)
     volume, cell = atoms.get_volume(), CellFilter(atoms)
     done, best, least, largest = 0, 0, math.inf, math.inf
     try:
         for done in descent(cell, steps=steps, force=force):
-            if why := _explosion(atoms, volume):
+            if why := explosion(atoms, volume):
                 return lost(crystal.id, why, done)
             largest = float(np.linalg.norm(cell.get_forces(), axis=1).max())
             if largest < least:
@@ -147,7 +170,7 @@ def relax(
     energy, why = float(atoms.get_potential_energy()) / len(atoms), ""
     if model:
         energy, why = model.energy(end, energy)
-    if why := why or _absurdity(atoms, energy):
+    if why := why or absurdity(atoms, energy):
         return lost(crystal.id, why, done)
     reason = STEP_LIMIT if done >= steps else f"given up: no smaller force in {patience} steps"
     return row_of(
@@ -205,34 +228,3 @@ def _initialise(model: EnergyModel, device: str) -> Any:
     for module in ("pymatgen.core", "ase.optimize", "pipeline.crystals.cell_filter"):
         import_module(module)
     return model.load(device)
-
-
-def _wrong_density(atoms: Atoms) -> str:
-    room = atoms.get_volume() / len(atoms)
-    return "" if CLOSEST_PACKING <= room <= LOOSEST_PACKING else f"exploded: {room:.2g} A^3 an atom"
-
-
-def _explosion(atoms: Atoms, volume: float) -> str:
-    """Return why a relaxation that started at `volume` must be given up, or ''."""
-    energy, forces = atoms.get_potential_energy(), atoms.get_forces()
-    if not (np.isfinite(energy) and np.isfinite(forces).all() and np.isfinite(atoms.cell.array).all()):
-        return "exploded: energy or forces are not finite"
-    growth = atoms.get_volume() / volume
-    if not 1 / VOLUME_FACTOR < growth < VOLUME_FACTOR:
-        return f"exploded: {growth:.2g} times the volume"
-    return _wrong_density(atoms)
-
-
-def _absurdity(atoms: Atoms, energy: float) -> str:
-    """Return why a relaxed crystal is impossible, or ''; energy models know nothing about such crystals."""
-    if len(atoms) > 1:
-        distances = atoms.get_all_distances(mic=True)
-        closest = distances[np.triu_indices(len(atoms), 1)].min()
-        if closest < SHORTEST_BOND:
-            return f"exploded: atoms {closest:.2g} A apart"
-    formed, unknown = formation_energy(atoms.numbers.tolist(), energy)
-    if not unknown and formed < LOWEST_FORMATION_ENERGY:
-        return f"exploded: a formation energy of {formed:.3g} eV/atom"
-    if not ENERGY_RANGE[0] < energy < ENERGY_RANGE[1]:
-        return f"exploded: an energy of {energy:.3g} eV/atom"
-    return ""

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -31,6 +32,13 @@ class Loggable(LennardJones):
         while XENON in atoms.numbers and Path(os.environ[STALL]).exists():
             time.sleep(0.05)
         super().calculate(atoms, properties, system_changes)
+
+    def compute(self, crystals: Sequence[Any]) -> list[dict[str, Any]]:
+        found = []
+        for atoms in crystals:
+            self.calculate(atoms, self.implemented_properties, ["positions"])
+            found.append(dict(self.results))
+        return found
 
 
 def load_model(device: str) -> Loggable:

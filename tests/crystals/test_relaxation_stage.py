@@ -15,6 +15,7 @@ import pytest
 import torch
 from crystal_config import crystal_config
 from energy_model import LOG, STALL, XENON, relax
+from pandas.testing import assert_frame_equal
 from small_crystals import crystal, rock_salt, table
 
 from pipeline.config import Config
@@ -65,6 +66,20 @@ def write_crystals(folder: Path) -> None:
 
 def started(folder: Path) -> list[str]:
     return (folder / "log").read_text().split()
+
+
+def test_a_crystal_that_takes_too_long_loses_no_other_of_its_batch(folder: Path) -> None:
+    (folder / "stall").touch()
+    frame = read_table(relax(configured(batch=3, seconds=2), folder))
+    assert frame["id"].tolist() == ["c11", "bad", "c19", "c54", "c12", "c20"]
+    too_long = frame["reason"] == "time limit (2 s)"
+    assert frame["id"][too_long].tolist() == ["c54"]
+    assert frame["energy_per_atom"].notna().tolist() == [True, False, True, False, True, True]
+
+
+def test_batches_do_not_change_the_results_of_a_model_that_gives_the_same_numbers(folder: Path) -> None:
+    frames = [read_table(relax(configured(batch=batch), folder)) for batch in (1, 4)]
+    assert_frame_equal(*frames)
 
 
 def test_every_crystal_has_a_row_in_order_and_what_is_none_costs_nothing(

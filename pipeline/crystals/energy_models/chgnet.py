@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # importing torch and ase takes seconds, and most commands do
     from ase.calculators.calculator import Calculator
 
 CORRECTED = True
+SEVERAL = True
 PACKAGE = "chgnet"
 
 
