@@ -4,14 +4,14 @@ from typing import Annotated, Any
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.parameters import Count, Output, Texts
+from pipeline.stages.parameters import Count, OptionalOutput, Texts
 
 
 def reference_energies(
     given: Given,
     model: str = "chgnet",
     *,
-    output: Output,
+    output: OptionalOutput = None,
     sources: Texts = ("mp20_part", "mp88k"),
     folder: Path | None = None,
     within: float = 0.03,
@@ -29,7 +29,7 @@ def reference_energies(
 
     Args:
         model: energy model; one with options as in the configuration, such as '{name: sevennet, weights: 7net-0}'
-        output: table to write (.parquet)
+        output: table to write (.parquet; default: in reference_energies in data.cache, where it is found)
         sources: groups of the catalogue, or files of structures; of an id in several, the first counts
         folder: folder of finished work, which is kept (default: reference_energies in data.cache)
         within: energy above the published hull of a composition, in eV/atom, to be taken; inf: all
@@ -45,6 +45,7 @@ def reference_energies(
 
     from pipeline.config import EnergyModelChoice, NameAlone
     from pipeline.crystals.energy_model import EnergyModel
+    from pipeline.crystals.reference_energies import FOLDER
     from pipeline.crystals.reference_table import make_references
     from pipeline.fetch.fetching import fetch_by_name
     from pipeline.store.locks import exclusive
@@ -72,7 +73,7 @@ def reference_energies(
         "steps": steps,
         "force": force,
     }
-    folder = folder or cache / "reference_energies"
+    folder, output = folder or cache / FOLDER, output or cache / FOLDER / f"{chosen.name}.parquet"
     folder.mkdir(parents=True, exist_ok=True)
     options: dict[str, Any] = {"workers": workers, "seconds": seconds, "compute": not finished}
     with exclusive(folder / ".lock", f"computing energies by {chosen.label}"):

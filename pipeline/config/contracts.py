@@ -194,6 +194,12 @@ class JudgedMetricPlugin(MetricPlugin, mark="run_of"):
     run_of: Annotated[Callable[[Any], str | None], "run_of(options) -> str | None: the run that judges, None: no run"]
 
 
+class ProtocolPlugin(Contract):
+    """A protocol: under which choices a rate of stable, unique and novel crystals is measured."""
+
+    rates: Annotated[Callable[[Any], list[Any]], "rates(evidence) -> list[Rate], see pipeline.crystals.protocols"]
+
+
 class FigurePlugin(Contract):
     """A figure of the samples of an experiment."""
 

@@ -25,7 +25,7 @@ from pipeline.store.paper import paper_tables
 
 
 def _not_a_further_file(name: str) -> str:
-    for ending in ("calibration", "tokenizer", "classifier", "sweeps", "path"):
+    for ending in ("calibration", "protocols", "tokenizer", "classifier", "sweeps", "path"):
         if name.endswith(f"_{ending}"):
             raise ValueError(f"names that end in _{ending} are taken by further files of an experiment; choose another")
     return name

@@ -106,4 +106,5 @@ ENERGY_MODELS = Plugins("energy model", "energy_models", contracts.EnergyModelPl
 JUDGES = Plugins("judge", "judges", contracts.JudgePlugin)
 FEATURES = Plugins("features", "features", contracts.FeaturesPlugin)
 METRICS = Plugins("metric", "metrics", contracts.MetricPlugin)
+PROTOCOLS = Plugins("protocol", "protocols", contracts.ProtocolPlugin)
 FIGURES = Plugins("figure", "figures", contracts.FigurePlugin)

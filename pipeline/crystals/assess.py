@@ -1,7 +1,6 @@
 """The stage that puts together what is known about each structure: validity, energies, stability, novelty."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,36 +9,44 @@ import pandas as pd
 
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import METASTABLE, formation_energy
-from pipeline.crystals.hull import Hull
+from pipeline.crystals.hulls import Hulls
 from pipeline.crystals.matching import first_places, kinds_of, match_crystals
+from pipeline.crystals.symmetry import UNKNOWN, space_group
 from pipeline.crystals.table import Row, crystal_of, records_of
+from pipeline.crystals.verdicts import place
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
 from pipeline.store.journal import Journal
 
 DESCRIBED = ("structural_valid", "composition_valid", "composition_valid_default")
-RELAXED = ("id", "reason", "converged", "steps", "energy_per_atom", "lengths", "angles", "numbers", "fractions")
-ENERGIES = ("energy_per_atom", "formation_energy", "hull_energy", "energy_above_hull")
+RELAXED = ("id", "reason", "converged", "steps", "energy_per_atom", "rmsd", "lengths", "angles", "numbers", "fractions")
+PUBLISHED = ("hull_energy", "energy_above_published_hull")
+ENERGIES = ("energy_per_atom", "formation_energy", "energy_above_hull", "uncertainty", *PUBLISHED)
+STABLE = ("stable", "metastable", "stable_converged", "stable_published")
 COLUMNS = {
     **dict.fromkeys(("id", "reason", "formula"), "str"),
     **dict.fromkeys(("atoms", "elements"), "int64"),
     "density": "float64",
+    "space_group": "int64",
     **dict.fromkeys((*DESCRIBED, "attempted", "relaxed", "converged"), "bool"),
     "relax_reason": "str",
     "steps": "int64",
+    "rmsd": "float64",
+    "space_group_relaxed": "int64",
     **dict.fromkeys(ENERGIES, "float64"),
-    "hull_reason": "str",
-    **dict.fromkeys(("stable", "metastable", "unique", "novel", "sun"), "bool"),
-    **dict.fromkeys(("kind", "match_reason"), "str"),
+    **dict.fromkeys(("hull_reason", "verdict", "verdict_reason"), "str"),
+    **dict.fromkeys((*STABLE, "unique", "novel", "sun", "msun"), "bool"),
+    **dict.fromkeys(("known_as", "kind", "match_reason"), "str"),
 }
-OF_HULL = ("hull_energy", "energy_above_hull", "stable", "metastable", "sun")
-OF_TRAIN = ("novel", "sun")
+OF_HULL = ("energy_above_hull", "uncertainty", "verdict", "verdict_reason", *STABLE, "sun", "msun")
+OF_PUBLISHED = (*PUBLISHED, "stable_published")
+OF_TRAIN = ("novel", "sun", "msun", "known_as")
 
 
 def assess_rows(
     described: pd.DataFrame,
     relaxed: pd.DataFrame,
-    hull: Hull | None,
+    hulls: Hulls,
     train: Sequence[Crystal] | None,
     *,
     workers: int,
@@ -48,11 +55,12 @@ def assess_rows(
 ) -> pd.DataFrame:
     """Return the columns of :data:`COLUMNS`, but no stability without a hull, and no novelty without a training set.
 
-    Uniqueness and novelty are those of the relaxed structure if its relaxation converged, otherwise of the generated
-    one. A structure that is invalid, or that could not be matched in time, is neither, and others like it may still be.
-    S.U.N. structures are the first of each kind among the stable and novel ones, whatever unstable one is like them.
-    What cannot be used is `attempted` if it was to be relaxed, but never `relaxed`. Comparisons in the journal of
-    `finished` ones are not made again.
+    As in the paper, a relaxation that reached its step limit counts by its energy, and only failures do not count.
+    Uniqueness and novelty are those of the relaxed structure if it has an energy, otherwise of the generated one. A
+    structure that is invalid, or that could not be matched in time, is neither, and others like it may still be. S.U.N.
+    and M.S.U.N. structures are the first of each kind among the stable, or metastable, and novel ones, whatever other
+    one is like them. Each judge adds an energy above its own hull, and its verdict. What cannot be used is `attempted`
+    if it was to be relaxed, but never `relaxed`. Comparisons in the journal of `finished` ones are not made again.
     """
     for name, frame in (("structures", described), ("relaxed structures", relaxed)):
         if (twice := frame["id"].duplicated()).any():
@@ -63,18 +71,31 @@ def assess_rows(
     rows, crystals = [], []
     for row in records_of(described):
         attempt = attempts.get(row["id"])
+        after = crystal_of(attempt) if attempt and math.isfinite(attempt["energy_per_atom"]) else None
         usable = bool(row["structural_valid"]) and not row["reason"]
-        crystals.append(crystal_of(attempt if attempt and attempt["converged"] else row) if usable else None)
-        rows.append({name: row[name] for name in COLUMNS if name in row} | _energies(attempt, hull))
-        rows[-1]["relaxed"] = attempt is not None and not row["reason"]
+        crystals.append((after or crystal_of(row)) if usable else None)
+        rows.append({name: row[name] for name in COLUMNS if name in row} | _relaxed(attempt, after, hulls))
+        rows[-1] |= {"attempted": attempt is not None, "relaxed": attempt is not None and not row["reason"]}
     matches = match_crystals(crystals, train or [], workers=workers, seconds=seconds, finished=finished)
     kinds = kinds_of(matches, range(len(rows)))
-    sun = first_places(matches, [place for place, row in enumerate(rows) if row["stable"] and matches[place].novel])
-    for place, (row, match) in enumerate(zip(rows, matches, strict=True)):
-        row |= {"unique": kinds.get(place) == place, "kind": rows[kinds[place]]["id"] if place in kinds else ""}
-        row |= {"novel": match.novel, "sun": place in sun, "match_reason": match.reason}
-    left_out = {*(OF_HULL if hull is None else ()), *(OF_TRAIN if train is None else ())}
+    for name, among in (("sun", "stable"), ("msun", "metastable")):
+        counted = [position for position, row in enumerate(rows) if row[among] and matches[position].novel]
+        first = first_places(matches, counted)
+        for position, row in enumerate(rows):
+            row[name] = position in first
+    for position, (row, match) in enumerate(zip(rows, matches, strict=True)):
+        row |= {
+            "unique": kinds.get(position) == position,
+            "kind": rows[kinds[position]]["id"] if position in kinds else "",
+            "novel": match.novel,
+            "known_as": match.known,
+            "match_reason": match.reason,
+        }
+    left_out = {*(() if hulls.published else OF_PUBLISHED), *(() if hulls.any else OF_HULL)}
+    left_out |= set(OF_TRAIN if train is None else ())
     columns = {name: kind for name, kind in COLUMNS.items() if name not in left_out}
+    for judge in hulls.judges:
+        columns |= {f"energy_above_hull_{judge}": "float64", f"verdict_{judge}": "str"}
     return pd.DataFrame(rows, columns=list(columns)).astype(columns)
 
 
@@ -84,29 +105,38 @@ def write_csv(path: Path, frame: pd.DataFrame) -> None:
         frame.to_csv(temporary, index=False, float_format="%.6g")
 
 
-def _energies(attempt: Row | None, hull: Hull | None) -> dict[str, Any]:
-    """Return a structure's energies and stability from its relaxation and the hull; unknown energies are NaN."""
-    values: dict[str, Any] = dict.fromkeys(ENERGIES, math.nan)
-    values |= {"relax_reason": "not attempted", "steps": 0, "hull_reason": ""}
-    values |= dict.fromkeys(("attempted", "relaxed", "converged", "stable", "metastable"), False)
+def _relaxed(attempt: Row | None, after: Crystal | None, hulls: Hulls) -> dict[str, Any]:
+    """Return what a structure's relaxation and the hulls say; unknown energies are NaN."""
+    values: dict[str, Any] = dict.fromkeys((*ENERGIES, "rmsd"), math.nan) | dict.fromkeys(STABLE, False)
+    values |= {"relax_reason": "not attempted", "converged": False, "steps": 0}
+    values |= {"space_group_relaxed": UNKNOWN, "hull_reason": "", "verdict": "", "verdict_reason": "not relaxed"}
+    for judge in hulls.judges:
+        values |= {f"energy_above_hull_{judge}": math.nan, f"verdict_{judge}": ""}
     if attempt is None:
         return values
-    values |= {"attempted": True, "relax_reason": attempt["reason"]}
-    values |= {name: attempt[name] for name in ("converged", "steps", "energy_per_atom")}
-    if not math.isfinite(values["energy_per_atom"]):
-        return values
-    formation, reason = formation_energy(attempt["numbers"], values["energy_per_atom"])
-    values |= {"formation_energy": formation, "hull_reason": reason}
-    if hull is None or reason:
-        return values
-    composition = Counter[int](attempt["numbers"])
-    on_hull, reason = hull.energy(composition)
-    above = formation - on_hull
-    counts = bool(values["converged"]) and len(composition) >= 2  # NaN is neither below nor above
-    return values | {
-        "hull_energy": on_hull,
-        "energy_above_hull": above,
-        "hull_reason": reason,
-        "stable": counts and above < 0,
-        "metastable": counts and above <= METASTABLE,
-    }
+    values |= {"relax_reason": attempt["reason"]}
+    values |= {name: attempt[name] for name in ("converged", "steps", "energy_per_atom", "rmsd")}
+    return values if after is None else values | _energies(attempt, hulls) | {"space_group_relaxed": space_group(after)}
+
+
+def _energies(attempt: Row, hulls: Hulls) -> dict[str, Any]:
+    """Return a relaxed structure's energies above the hulls, the verdicts, and whether it counts as stable."""
+    numbers, energy = attempt["numbers"], attempt["energy_per_atom"]
+    formation, reason = formation_energy(numbers, energy)
+    values: dict[str, Any] = {"formation_energy": formation, "hull_reason": reason}
+    compound = len(set(numbers)) >= 2  # NaN is neither below nor above
+    if hulls.published:
+        above, _ = hulls.published.above(numbers, energy)
+        values |= {"energy_above_published_hull": above, "hull_energy": formation - above}
+        values |= {"stable_published": compound and above < 0}
+    if hulls.any:
+        found = place(numbers, energy, hulls.own, hulls.published)
+        stable = compound and found.above < 0
+        values |= {"energy_above_hull": found.above, "uncertainty": found.uncertainty, "hull_reason": found.reason}
+        values |= {"verdict": found.verdict, "verdict_reason": found.verdict_reason}
+        values |= {"stable": stable, "stable_converged": stable and bool(attempt["converged"])}
+        values |= {"metastable": compound and found.above <= METASTABLE}
+    for name, judge in hulls.judges.items():
+        judged = place(numbers, judge.energies.get(attempt["id"], math.nan), judge.scale, hulls.published)
+        values |= {f"energy_above_hull_{name}": judged.above, f"verdict_{name}": judged.verdict}
+    return values

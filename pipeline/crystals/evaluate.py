@@ -17,8 +17,10 @@ from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.export import write_cif_zip, write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
+from pipeline.crystals.hulls import hulls_of
 from pipeline.crystals.kept_descriptions import KeptDescriptions, hash_of
 from pipeline.crystals.metrics import CrystalEvidence
+from pipeline.crystals.protocol_table import protocol_rows, protocol_text, write_protocols
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.symmetry import RELAXED
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
@@ -41,6 +43,7 @@ FILES_WRITTEN = {
     "ranked.zip": "relaxed crystals as CIF files, the lowest above the hull first",
     "relaxed.extxyz": "relaxed crystals in the order of the table",
     "relaxed.parquet": "the same with forces and steps, for `dft-inputs`",
+    "protocols.md": "rates of stable, unique and new crystals as others count them; also as .csv and .json",
     "described.parquet": "structures as given, with their fingerprints",
     "scores.json": "scores with their intervals, and what they depend on",
 }
@@ -60,9 +63,9 @@ def evaluate(
     """Write and print what is known about the structures in a file or folder, and return their scores.
 
     The first `relaxed` structures are relaxed; None: all of them. `rows` are the structures of a data set in its
-    splits; without them there is no coverage, no Wasserstein distance and no novelty. Without `hull`, one is built; if
-    its energies cannot be fetched, there is no stability. What the folder gets is in :data:`FILES_WRITTEN`. Its folder
-    `journal` has what is finished, for a later call, until all is.
+    splits; without them there is no coverage, no Wasserstein distance and no novelty. Without `hull`, one of published
+    energies is built; if these cannot be fetched, only the hull on the energy model's own scale counts. What the folder
+    gets is in :data:`FILES_WRITTEN`. Its folder `journal` has what is finished, for a later call, until all is.
     """
     settings = with_workers(config.experiments[experiment].crystals or Crystals(), workers)
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
@@ -72,8 +75,9 @@ def evaluate(
     described = resuming.describe(structures, settings, journal)
     after = resuming.relax(described, len(described) if relaxed is None else relaxed, settings, config.seed, journal)
     compared = (hash_of(described), hash_of(after), after["converged"].tolist(), known_hash(rows) if rows else "")
+    hulls = hulls_of(model, [], published=references, judged=None, cache=Path(config.data.cache))
     assessed = assess_rows(
-        *(described, after, references, train),
+        *(described, after, hulls, train),
         workers=settings.workers,
         seconds=settings.seconds,
         finished=resuming.journal_of(journal, "matching", "pipeline.crystals.assess", compared),
@@ -86,8 +90,8 @@ def evaluate(
     conditions = {
         "path": str(path),
         "n": len(assessed),
-        "hull": references.description if references else None,
         "energy model": model.label,
+        **hulls.conditions,
         "training set": f"{len(train)} structures of {rows}" if train is not None else None,
     }
     write_table(output / "described.parquet", described)
@@ -101,13 +105,28 @@ def evaluate(
         write_cif_zip(output / "ranked.zip", ranked(assessed, after), RELAXED)
     else:
         del files["ranked.zip"]
+    protocols = protocol_rows(
+        *(assessed, after, train),
+        hull=hulls.conditions["hull"] or "none",
+        energy_model=model.label,
+        workers=settings.workers,
+        seconds=settings.seconds,
+    )
+    tables = (output / f"protocols.{kind}" for kind in ("csv", "md", "json"))
+    write_protocols({path.name: protocols}, *tables)
     write_text(output / "summary.md", findings.summary(conditions, assessed, scores, files))
     write_text(output / "README.md", findings.explanation(assessed, files))
     inputs = [file for file in (path, rows, hull) if file is not None and file.is_file()]
     what = {"relaxed": relaxed, "crystals": settings.model_dump()}
     write_provenance((output / name for name in files), what, config.seed, inputs)
     shutil.rmtree(journal)
-    _show(conditions, assessed, scores, {str(output / name): what for name, what in files.items()})
+    _show(
+        conditions,
+        assessed,
+        scores,
+        protocol_text(protocols),
+        {str(output / name): what for name, what in files.items()},
+    )
     return scores
 
 
@@ -157,7 +176,7 @@ def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | No
             mirror = Path(config.data.mirror) if config.data.mirror else None
             fetch_by_name("formation_energies", cache, config.data.order, mirror)
         except FetchError as error:
-            print(f"no hull: stability is left out ({error})")
+            print(f"no published hull: energies above it are left out ({error})")
             return None
         if rows is None:
             points = published_points([cache / name for name in FILES], settings.workers)
@@ -169,7 +188,11 @@ def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | No
 
 
 def _show(
-    conditions: Mapping[str, Any], assessed: pd.DataFrame, scores: Mapping[str, float], files: Mapping[str, str]
+    conditions: Mapping[str, Any],
+    assessed: pd.DataFrame,
+    scores: Mapping[str, float],
+    protocols: str,
+    files: Mapping[str, str],
 ) -> None:
     hull = conditions["hull"] or "none, so nothing is said about stability"
     print()
@@ -178,6 +201,6 @@ def _show(
     print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
     for name, value, interval in findings.with_intervals(scores):
         print(f"{name:32} {value:10.4g}  {interval}".rstrip())
-    print()
+    print(f"\n{protocols}\n")
     for name, what in files.items():
         print(f"{name}: {what}")

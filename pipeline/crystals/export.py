@@ -1,7 +1,7 @@
 """Crystals as a table, and as files that other programs read: extended XYZ, and a zip archive of CIF files.
 
-These files leave out rows with a reason. Equal frames give equal bytes. CIF files have the symmetry of each crystal and the
-atoms of its asymmetric unit; extended XYZ has the crystals just as they are in the frame.
+These files leave out rows with a reason. Equal frames give equal bytes. Extended XYZ has the crystals just as they are
+in the frame. A CIF file has the symmetry of its crystal and the atoms of the asymmetric unit.
 """
 
 import json
@@ -80,7 +80,7 @@ def write_cif_zip(path: Path, frame: pd.DataFrame, tolerance: float = GENERATED)
 
 
 def cif_text(crystal: Crystal, tolerance: float | None = None) -> str:
-    """Return a CIF file with 8 decimals: in P 1, or, with a tolerance (A), with the symmetry that is found within it."""
+    """Return a CIF file with 8 decimals: in P 1, or with the symmetry that is found within a tolerance (A)."""
     cell = (symmetrised(crystal, tolerance) if tolerance else None) or without_symmetry(crystal)
     composition = Counter[int]()
     for number, count in zip(cell.unit.numbers.tolist(), cell.multiplicities.tolist(), strict=True):

@@ -35,7 +35,10 @@ def fingerprints_of(crystal: Crystal) -> Row:
 
 
 def composition_fingerprint(composition: Mapping[int, int]) -> Floats:
-    """Return the scaled fingerprint [132] of elements, Z -> count; NaN where Magpie lacks data (He, Ne, Ar, At, Rn, Fr)."""
+    """Return the scaled fingerprint [132] of elements, Z -> count.
+
+    Entries on which Magpie has no data are NaN; that is so for He, Ne, Ar, At, Rn and Fr.
+    """
     means, deviations = _scaler()
     return (magpie(composition) - means) / deviations
 

@@ -14,8 +14,9 @@ from pipeline.crystals.reading import read_structures
 from pipeline.crystals.table import Row, records_of
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import read_json, write_json
+from pipeline.store.code import code_hash
 from pipeline.store.journal import Journal
-from pipeline.store.provenance import file_hash, fingerprint, write_provenance
+from pipeline.store.provenance import file_hash, fingerprint
 
 KEPT = ("n", "mean_absolute_error", "mean_absolute_error_low", "mean_absolute_error_high", "bias")
 
@@ -31,7 +32,10 @@ def measure_models(
     journal: Path,
     output: Path,
 ) -> None:
-    """Add the errors of models on `count` structures with known formation energies, drawn at random, to a table."""
+    """Add the errors of models on `count` structures with known formation energies, drawn at random, to a table.
+
+    The table says what it was made from: it is part of the package, where no other file stands beside it.
+    """
     drawn = draw_rows(path, count, seed)
     actual = np.array([row["formation_energy"] for row in drawn])
     kinds = np.array([chemistry_of(row["numbers"]) for row in drawn])
@@ -39,7 +43,7 @@ def measure_models(
     written, journals = dict(table.get("models", {})), list[Journal]()
     for model in models:
         said = {"model": model.fingerprint, "count": count, "seed": seed, "seconds": crystals.seconds}
-        kept = Journal(journal / model.name, fingerprint(said, [path], ""))
+        kept = Journal(journal / model.name, fingerprint(said, [path], code_hash("pipeline.crystals.static_energies")))
         journals.append(kept)
         predicted = formation_energies(model, drawn, workers=crystals.workers, seconds=crystals.seconds, finished=kept)
         errors: dict[str, Any] = {}
@@ -52,7 +56,6 @@ def measure_models(
         written[model.name] = {"model": model.label, **source, "errors": errors}
         print(f"{model.label}: mean absolute error {errors['all']['mean_absolute_error']:.4f} eV/atom")
     write_json(output, {"quantile": USUAL, "unit": "eV/atom", "models": dict(sorted(written.items()))})
-    write_provenance([output], {"models": [model.label for model in models], "count": count}, seed, [path])
     for kept in journals:
         kept.remove()
 

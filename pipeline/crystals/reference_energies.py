@@ -24,6 +24,7 @@ from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
 
 TABLES = Path(__file__).parent / "reference" / "energies"
+FOLDER = "reference_energies"  # in the cache
 VERSION = 1
 _KEY = b"kinoflow_reference_energies"
 
@@ -38,13 +39,24 @@ class Reference(NamedTuple):
     relaxed: bool
 
 
-def model_hull(model: str, folder: Path = TABLES) -> Hull:
+def model_hull(model: str, cache: Path | None = None) -> Hull:
     """Return the hull on the scale of a model; one without points, whose description says why, if there is no table."""
-    path = folder / f"{model}.parquet"
-    if not path.is_file():
+    path = table_of(model, cache)
+    if path is None:
         return Hull([], f"no reference energies of {model}; make them with `python -m pipeline reference-energies`")
-    references, record = read_references(path)
-    return hull_of(references, f"{len(references)} known crystals, energies by {record['model']}")
+    return hull_of(read_references(path)[0], _description(path))
+
+
+def description_of(model: str, cache: Path | None = None) -> str:
+    """Return what tables call the hull on the scale of a model; empty if there is no table of its energies."""
+    path = table_of(model, cache)
+    return "" if path is None else _description(path)
+
+
+def table_of(model: str, cache: Path | None = None) -> Path | None:
+    """Return the user's table of a model in the cache, or the one that comes with the project; None: there is none."""
+    folders = [*([] if cache is None else [cache / FOLDER]), TABLES]
+    return next((path for folder in folders if (path := folder / f"{model}.parquet").is_file()), None)
 
 
 def hull_of(references: Iterable[Reference], description: str) -> Hull:
@@ -93,14 +105,23 @@ def write_references(path: Path, references: Sequence[Reference], record: Mappin
 
 def read_references(path: Path) -> tuple[list[Reference], dict[str, Any]]:
     """Return the rows of a table, and the record of how it was made."""
+    record, table = _record(path), pq.read_table(path)
+    columns = {name: table[name].to_pylist() for name in Reference._fields}
+    columns["numbers"] = map(tuple, columns["numbers"])
+    return list(map(Reference, *columns.values())), record
+
+
+def _description(path: Path) -> str:
+    return f"{pq.read_metadata(path).num_rows} known crystals, energies by {_record(path)['model']}"
+
+
+def _record(path: Path) -> dict[str, Any]:
     try:
-        table = pq.read_table(path)
+        metadata = pq.read_schema(path).metadata or {}
     except (pa.ArrowException, OSError) as error:
         raise KinoflowError(f"{path}: cannot be read as reference energies ({error}); make it again") from error
-    record = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+    record: dict[str, Any] = json.loads(metadata.get(_KEY, b"{}"))
     if record.get("version") != VERSION:
         found = f"version {record['version']} of the format" if "version" in record else "no reference energies"
         raise KinoflowError(f"{path}: holds {found}, and this program reads version {VERSION}; make it again")
-    numbers = map(tuple, table["numbers"].to_pylist())
-    rest = (table[name].to_pylist() for name in ("energy_per_atom", "relaxed"))
-    return list(map(Reference, table["id"].to_pylist(), table["source"].to_pylist(), numbers, *rest)), record
+    return record

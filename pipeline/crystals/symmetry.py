@@ -65,9 +65,8 @@ def symmetrised(crystal: Crystal, tolerance: float = RELAXED) -> Symmetrised | N
     lengths, angles = _parameters(basis)
     unit = Crystal(crystal.id, lengths, angles, numbers[first], _inside(fractions[first]))
     texts = tuple(map(_text, rotations.tolist(), translations.tolist()))
-    return Symmetrised(
-        found.number, HallSymbolEntry(found.hall_number).hm_short.replace("_", ""), texts, unit, multiplicities
-    )
+    symbol = HallSymbolEntry(found.hall_number).hm_short.replace("_", "")
+    return Symmetrised(found.number, symbol, texts, unit, multiplicities)
 
 
 def without_symmetry(crystal: Crystal) -> Symmetrised:

@@ -176,6 +176,11 @@ class Job:
         """Return the energy model that relaxes the crystals, and those that judge them."""
         return [ENERGY_MODELS.chosen(choice) for choice in (self.crystals.energy_model, *self.crystals.judges)]
 
+    def energy_model_names(self) -> list[str]:
+        """Return what the tables of reference energies are called, of the energy model and the judges."""
+        chosen = [(one, one.plugin.variant(one.options)) for one in self.energy_models()]
+        return [f"{one.name}_{variant}" if variant else one.name for one, variant in chosen]
+
     def energy_model_needs(self) -> list[Need]:
         """Return what each of them needs."""
         keys = ["energy_model", *(f"judges.{place}" for place in range(len(self.crystals.judges)))]

@@ -22,6 +22,7 @@ def score(
     described: OptionalInput = None,
     structures: OptionalInput = None,
     test: OptionalInput = None,
+    hull: OptionalInput = None,
     pictures: OptionalInput = None,
     image_reference: OptionalInput = None,
     classifier: Classifier = None,
@@ -38,6 +39,7 @@ def score(
         described: table from `describe`, for crystals only
         structures: table from `assess`, for crystals only
         test: table of the test structures from `describe`, for crystals only
+        hull: hull from `hull`, for crystals only; the tables name it
         pictures: pictures from `pictures`, for images only
         image_reference: description from `image-reference`, for images only
     """
@@ -72,6 +74,7 @@ def score(
         "structures": structures,
         "described": described,
         "test": test,
+        "hull": hull,
     }
     files = {key: path for key, path in further.items() if path is not None}
     inputs = [samples, tokens, *([weights] if weights else []), *files.values(), *job.files_of(*job.metrics)]

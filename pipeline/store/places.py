@@ -30,6 +30,7 @@ class Place(StrEnum):
     JUDGED = "judged/{experiment}/{name}.parquet"
     HULL = "hull/{experiment}.parquet"
     CALIBRATION_TABLE = "tables/{experiment}_calibration"  # .csv, .md, .json
+    PROTOCOLS_TABLE = "tables/{experiment}_protocols"  # .csv, .md, .json
     STRUCTURES = "structures/{experiment}/{name}"  # .parquet, .csv
 
     TEXTS = "texts/{experiment}/{name}"  # .txt, .jsonl

@@ -20,7 +20,7 @@ from pipeline.store.atomic import read_json, write_json
 
 PACKAGES = (
     *("torch", "numpy", "scipy", "pandas", "pyarrow", "safetensors", "lightning-fabric", "snakemake"),
-    *("chgnet", "ase", "pymatgen", "matminer", "smact"),
+    *("chgnet", "sevenn", "ase", "pymatgen", "matminer", "smact"),
     *("tokenizers", "transformers", "datasets"),
     *("pillow", "vector-quantize-pytorch"),
 )

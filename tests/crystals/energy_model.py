@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -11,7 +10,7 @@ from unittest.mock import patch
 from ase.calculators.lj import LennardJones
 
 from pipeline.config import Config
-from pipeline.crystals.relaxation import relax_table
+from pipeline.crystals.energy_model import EnergyModel
 from pipeline.stages.job import Job
 from pipeline.stages.relax import relax as relax_stage
 
@@ -38,9 +37,12 @@ def load_model(device: str) -> Loggable:
     return Loggable(sigma=2.5, epsilon=0.05, rc=6.0, smooth=True)
 
 
+LENNARD_JONES = EnergyModel("loggable", "Lennard-Jones", True, "ase", (), load_model)
+
+
 def relax(config: Config, folder: Path, shard: int = 0, shards: int = 1, output: str = "relaxed.parquet") -> Path:
     path = folder / output
-    with patch("pipeline.crystals.relaxation.relax_table", partial(relax_table, load=load_model)):
+    with patch("pipeline.crystals.energy_model.EnergyModel.of", lambda choice: LENNARD_JONES):
         relax_stage(
             Job(config, "crystals"),
             crystals=folder / "crystals.parquet",

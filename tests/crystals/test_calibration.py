@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -11,10 +10,10 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from crystal_config import crystal_config
-from fixed_energy import ENERGY, load_fixed
+from fixed_energy import ENERGY, FIXED, RAW
 from small_crystals import caesium_chloride, rock_salt
 
-from pipeline.crystals.calibration import agreement, compare, draw_test_rows, write_calibration
+from pipeline.crystals.calibration import agreement, compare, draw_test_rows
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import formation_energy
 from pipeline.crystals.hull import COMPUTED, DATA_SET, PUBLISHED, Hull, Point, elements_of
@@ -31,23 +30,27 @@ def energies_of(formed: float = math.nan, above: float = math.nan, split: str = 
     return {"split": split, "formation_energy": formed, "energy_above_hull": above}
 
 
-def calibrated(folder: Path, rows: list[dict[str, Any]], points: list[Point], count: int = 10) -> list[dict[str, str]]:
+def calibrated(
+    folder: Path, rows: list[dict[str, Any]], points: list[Point], count: int = 10, judges: tuple[str, ...] = ()
+) -> list[dict[str, str]]:
     paths = {name: folder / name for name in ("rows", "hull", "csv", "markdown", "numbers")}
     write_table(paths["rows"], frame_of(rows, COLUMNS))
     Hull([*points, *elements_of(points)], "").save(paths["hull"])
-    with patch("pipeline.crystals.calibration.write_calibration", partial(write_calibration, load=load_fixed)):
-        calibrate_stage(Job(crystal_config(calibration=count), "crystals"), **paths)
+    chosen = {"chgnet": FIXED, "sevennet": RAW}
+    with patch("pipeline.crystals.energy_model.EnergyModel.of", lambda choice: chosen[choice.name]):
+        calibrate_stage(Job(crystal_config(calibration=count, judges=judges), "crystals"), **paths)
     assert sidecar_of(paths["csv"]).is_file()
     assert sidecar_of(paths["numbers"]).is_file()
     with paths["csv"].open() as stream:
         table = list(csv.DictReader(stream))
     numbers = json.loads(paths["numbers"].read_text())
     assert {name: row["n"] for name, row in numbers.items()} == {row["compared"]: int(row["n"]) for row in table}
-    assert len(paths["markdown"].read_text().splitlines()) == len(table) + 4
+    lines = paths["markdown"].read_text().splitlines()
+    assert sum(line.startswith("|") for line in lines) == len(table) + 2
     return table
 
 
-def test_known_energies_are_compared_with_chgnet_and_with_three_hulls(tmp_path: Path) -> None:
+def test_known_energies_are_compared_with_the_models_and_with_three_hulls(tmp_path: Path) -> None:
     predicted = formation_energy([11, 17], ENERGY)[0]
     rows = [
         row_of(rock_salt(), **energies_of(predicted + 0.5, 0.1)),
@@ -57,7 +60,9 @@ def test_known_energies_are_compared_with_chgnet_and_with_three_hulls(tmp_path: 
     ]
     on_hull = predicted + 0.4
     points = [Point.at({11: 1, 17: 1}, on_hull - 0.02, PUBLISHED, ""), Point.at({11: 1, 17: 1}, on_hull, DATA_SET, "")]
-    formed, published, others, used = calibrated(tmp_path, rows, points)
+    formed, halides, published, others, used = calibrated(tmp_path, rows, points)
+    assert formed["compared"] == "formation energy by Fixed"
+    assert halides | {"compared": formed["compared"]} == formed
     assert (formed["n"], formed["left_out"]) == ("2", "0")
     assert float(formed["mean_absolute_error"]) == pytest.approx(0.6)
     assert float(formed["bias"]) == pytest.approx(-0.6)
@@ -72,18 +77,36 @@ def test_known_energies_are_compared_with_chgnet_and_with_three_hulls(tmp_path: 
 def test_a_hull_of_computed_entries_is_compared_as_it_is(tmp_path: Path) -> None:
     points = [Point.at({11: 1, 17: 1}, -2.0, COMPUTED, "")]
     table = calibrated(tmp_path, [row_of(rock_salt(), **energies_of(-1.9, 0.0))], points)
-    assert [row["compared"] for row in table][1:] == ["energy above the hull of computed entries"]
-    assert float(table[1]["bias"]) == pytest.approx(0.1)
-    assert float(table[1]["agree_at_0"]) == 0
+    assert [row["compared"] for row in table][2:] == ["energy above the hull of computed entries"]
+    assert float(table[2]["bias"]) == pytest.approx(0.1)
+    assert float(table[2]["agree_at_0"]) == 0
 
 
 def test_without_energies_the_published_ground_state_is_what_there_is(tmp_path: Path) -> None:
     rows = [row_of(rock_salt(), **energies_of()), row_of(rock_salt("KF", numbers=(19, 9)), **energies_of())]
     predicted = formation_energy([11, 17], ENERGY)[0]
-    (row,) = calibrated(tmp_path, rows, [Point.at({11: 2, 17: 2}, predicted - 0.03, PUBLISHED, "")])
+    row, *_ = calibrated(tmp_path, rows, [Point.at({11: 2, 17: 2}, predicted - 0.03, PUBLISHED, "")])
     assert (row["n"], row["left_out"]) == ("1", "1")
     assert float(row["bias"]) == pytest.approx(0.03)
     assert "polymorph" in row["against"]
+
+
+def test_every_model_and_every_chemistry_has_a_row_with_the_share_of_right_verdicts(tmp_path: Path) -> None:
+    fixed = formation_energy([11, 17], ENERGY)[0]
+    oxide = formation_energy([12, 8], ENERGY)[0]
+    rows = [
+        row_of(rock_salt(), **energies_of(fixed + 0.03, 0.01)),  # the model has it 0.02 below the hull
+        row_of(rock_salt("MgO", numbers=(12, 8)), **energies_of(oxide - 0.05, 0.0)),  # and this 0.05 above
+    ]
+    table = {row["compared"]: row for row in calibrated(tmp_path, rows, [], judges=("sevennet",))}
+    for model, shift in (("Fixed", (0, 0)), ("Raw", (-0.614 / 2, -0.687 / 2))):
+        name = f"formation energy by {model}"
+        assert [table[key]["n"] for key in (name, f"{name}, oxide", f"{name}, halide")] == ["2", "1", "1"]
+        assert float(table[f"{name}, halide"]["bias"]) == pytest.approx(-0.03 + shift[0])
+        assert float(table[f"{name}, oxide"]["bias"]) == pytest.approx(0.05 + shift[1])
+    known = table["formation energy by Fixed"]
+    assert (float(known["agree_at_0"]), float(known["agree_at_0.1"])) == (0, 1)
+    assert float(known["absolute_error_of_68"]) == pytest.approx(0.03 + 0.68 * 0.02)
 
 
 def test_without_test_rows_the_table_says_none(tmp_path: Path) -> None:

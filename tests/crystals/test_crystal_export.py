@@ -1,12 +1,14 @@
 """Exported crystals come back, and equal frames give equal files."""
 
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from known_crystals import rock_salt, sites_of, wurtzite
+from pymatgen.analysis.structure_matcher import StructureMatcher
 
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.export import cif_text, lattice_vectors, write_cif_zip, write_extxyz
@@ -32,15 +34,28 @@ def frame() -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("write, name", [(write_extxyz, "all.extxyz"), (write_cif_zip, "all.cif.zip")])
-def test_exported_crystals_come_back_without_the_rejected_ones(write, name: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    write(tmp_path / name, frame())
-    back = {crystal.id: crystal for crystal in crystals_of(read_structures(tmp_path / name)) if crystal}
+def written(write: Callable[[Path, pd.DataFrame], None], path: Path) -> dict[str, Crystal]:
+    """Write the frame and return the crystals that are read from the file, by id."""
+    write(path, frame())
+    return {crystal.id: crystal for crystal in crystals_of(read_structures(path)) if crystal}
+
+
+def test_crystals_in_extended_xyz_come_back_as_they_were_without_the_rejected_ones(tmp_path: Path) -> None:
+    back = written(write_extxyz, tmp_path / "all.extxyz")
     assert sorted(back) == ["run-000001", "skewed", "wurtzite"]
     for crystal in (rock_salt("run-000001"), SKEWED, wurtzite()):
         read = back[crystal.id]
         np.testing.assert_allclose(np.r_[read.lengths, read.angles], np.r_[crystal.lengths, crystal.angles], atol=1e-6)
         np.testing.assert_allclose(sites_of(read), sites_of(crystal), atol=2e-6)
+
+
+def test_crystals_in_the_archive_come_back_in_any_setting_without_the_rejected_ones(tmp_path: Path) -> None:
+    back = written(write_cif_zip, tmp_path / "all.cif.zip")
+    assert sorted(back) == ["run-000001", "skewed", "wurtzite"]
+    for crystal in (rock_salt("run-000001"), SKEWED, wurtzite()):
+        same = StructureMatcher(scale=False, stol=1e-3).fit(back[crystal.id].structure(), crystal.structure())
+        assert same, crystal.id
+        assert len(back[crystal.id].numbers) == len(crystal.numbers)
 
 
 def test_extended_xyz_carries_ids_and_all_known_values(tmp_path: Path) -> None:

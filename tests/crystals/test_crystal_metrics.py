@@ -1,6 +1,7 @@
 """Metrics of crystals, from tables of what is known of each structure."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pandas as pd
 import pytest
 import torch
 
+from pipeline.crystals.describe import COMPOSITION, STRUCTURAL
 from pipeline.crystals.metrics import (
     CrystalEvidence,
     crystal_coverage,
     crystal_distributions,
     crystal_stability,
+    crystal_symmetry,
     crystal_validity,
 )
 from pipeline.errors import KinoflowError
@@ -23,7 +26,7 @@ from pipeline.scoring.subject import Subject
 from pipeline.store.parquet import write_table
 from pipeline.tokens.token_data import TokenData
 
-METRICS = (crystal_coverage, crystal_distributions, crystal_stability, crystal_validity)
+METRICS = (crystal_coverage, crystal_distributions, crystal_stability, crystal_symmetry, crystal_validity)
 
 
 def described(structure: list[Any], composition: list[Any] | None = None, **columns: Any) -> pd.DataFrame:
@@ -32,8 +35,9 @@ def described(structure: list[Any], composition: list[Any] | None = None, **colu
     lists = {name: [[] if value is None else [value] for value in values] for name, values in prints.items()}
     valid = [value is not None for value in structure]
     reasons = ["" if value is not None else "time limit" for value in structure]
-    frame = {"reason": "", "structural_valid": valid, "composition_valid": valid, "fingerprint_reason": reasons}
+    frame = {"reason": "", "fingerprint_reason": reasons} | dict.fromkeys((*STRUCTURAL, *COMPOSITION), valid)
     numbers = {"density": np.arange(len(structure), dtype=float), "elements": [2] * len(structure)}
+    numbers |= {"space_group": [int(one) for one in valid], "numbers": [[11, 17] if one else [] for one in valid]}
     return pd.DataFrame({**lists, **frame, **numbers, **columns})
 
 
@@ -64,11 +68,21 @@ def scores(metric: Any, known: CrystalEvidence, seed: int = 0, **options: Any) -
 
 
 def test_validity_counts_all_that_was_generated() -> None:
-    flags = {"structural_valid": [True, True, False, True], "composition_valid": [True, False, False, False]}
-    found = scores(crystal_validity, evidence(assessed=assessed(4, **flags)))
-    assert (found["structural_validity"], found["composition_validity"]) == (75, 25)
+    flags = {"structural_valid": [True, True, False, True], "composition_valid": [True, False, True, False]}
+    flags["composition_valid_default"] = [False] * 4
+    found = scores(crystal_validity, evidence(described=described([0.0] * 4, **flags)))
+    assert (found["structural_validity"], found["composition_validity"], found["validity"]) == (75, 50, 25)
     assert found["composition_validity_default"] == 0
     assert found["composition_validity_default_high"] > 0
+    assert found["validity_peers"] == 100
+
+
+def test_validity_by_the_peers_has_columns_of_its_own_and_needs_a_fingerprint() -> None:
+    flags = {"structural_valid_peers": [True, True, True, False], "composition_valid_peers": [True, True, False, True]}
+    found = scores(crystal_validity, evidence(described=described([0.0, None, 0.0, 0.0], **flags)))
+    assert (found["structural_validity_peers"], found["composition_validity_peers"]) == (75, 75)
+    assert found["validity_peers"] == 25
+    assert found["validity"] == 75
 
 
 def test_precision_is_of_all_generated_and_recall_of_the_whole_test_set() -> None:
@@ -96,6 +110,16 @@ def test_structures_at_a_cut_off_are_near_and_need_not_be_valid() -> None:
     assert closer["coverage_precision"] == 0
 
 
+def test_missing_entries_of_a_composition_count_as_zero_as_the_peers_do_or_refuse_the_structure() -> None:
+    generated, test = described([0.0, 0.0], [np.nan, 30.0]), described([0.0, 0.0], [9.0, np.nan])
+    known = evidence(described=generated, test=test)
+    peers, refused = scores(crystal_coverage, known), scores(crystal_coverage, known, missing="refuse")
+    assert (peers["coverage_precision"], peers["coverage_recall"], peers["coverage_fingerprints"]) == (50, 100, 2)
+    assert (refused["coverage_precision"], refused["coverage_recall"], refused["coverage_fingerprints"]) == (0, 0, 1)
+    for found in (peers, refused):
+        assert (found["coverage_missing_entries"], found["coverage_test_missing_entries"]) == (1, 1)
+
+
 def test_coverage_of_many_structures_does_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(0)
     generated, test = (described(list(draw.normal(size=30) * 3)) for _ in range(2))
@@ -108,7 +132,7 @@ def test_coverage_of_many_structures_does_not_depend_on_blocks(monkeypatch: pyte
 
 def test_wasserstein_distances_are_those_of_valid_samples_to_the_test_set() -> None:
     generated = described([0, 0, 0, None], density=[1.0, 2.0, 50.0, 90.0], elements=[2, 2, 1, 9])
-    generated.loc[2, "composition_valid"] = False
+    generated.loc[2, "composition_valid_peers"] = False
     test = described([0, 0], density=[2.0, 3.0], elements=[3, 3])
     found = scores(crystal_distributions, evidence(described=generated, test=test))
     assert found == {"wasserstein_density": 1.0, "wasserstein_elements": 1.0, "wasserstein_samples": 2.0}
@@ -141,6 +165,39 @@ def test_samples_for_wasserstein_distances_are_drawn_by_seed() -> None:
     first, again, other = (scores(crystal_distributions, known, seed, samples=5) for seed in (1, 1, 2))
     assert first == again != other
     assert first["wasserstein_samples"] == 5
+
+
+def test_symmetry_is_of_the_structures_whose_space_group_is_known() -> None:
+    atoms = {"numbers": [[11, 17], [11, 17], [8, 8], [94], [1]], "reason": ["", "", "", "", "no such cell"]}
+    generated = described([0.0] * 5, space_group=[1, 1, 225, 0, 0], **atoms)
+    test = described([0.0] * 4, space_group=[225, 225, 1, 1])
+    found = scores(crystal_symmetry, evidence(described=generated, test=test))
+    assert found["p1_rate"] == pytest.approx(200 / 3)
+    assert found["p1_rate_low"] < found["p1_rate"] < found["p1_rate_high"]
+    assert (found["space_groups"], found["space_groups_known"], found["distinct_elements"]) == (2, 3, 4)
+    assert 0 < found["space_group_distance"] < 0.2
+    assert "relaxed_p1_rate" not in found
+
+
+@pytest.mark.parametrize(
+    "first, second, expected",
+    [([1, 1, 2], [2, 1, 1, 1, 1, 2], 0), ([1], [2, 3], 1), ([1], [1, 2], math.sqrt(1 - 0.75 * math.log2(3) + 0.5))],
+)
+def test_the_distance_of_space_groups_is_that_of_jensen_and_shannon(
+    first: list[int], second: list[int], expected: float
+) -> None:
+    assert crystal_symmetry.distance(first, second) == pytest.approx(expected, abs=1e-7)
+    assert crystal_symmetry.distance(second, first) == pytest.approx(expected, abs=1e-7)
+
+
+def test_relaxed_structures_have_columns_of_their_own() -> None:
+    rows = assessed(3, space_group_relaxed=[1, 225, 0])
+    generated, test = described([0.0] * 3, space_group=[1, 1, 1]), described([0.0], space_group=[225])
+    found = scores(crystal_symmetry, evidence(assessed=rows, described=generated, test=test))
+    assert (found["p1_rate"], found["relaxed_p1_rate"], found["relaxed_space_groups"]) == (100, 50, 2)
+    assert found["space_group_distance"] == 1
+    assert found["relaxed_space_group_distance"] < 1
+    assert "relaxed_distinct_elements" not in found
 
 
 def test_stability_is_of_all_that_were_to_be_relaxed() -> None:
@@ -192,6 +249,7 @@ def test_what_was_not_asked_about_is_left_out() -> None:
     known = evidence(assessed=rows, described=described([0.0, 0.0]))
     assert not {"stability_rate", "sun_rate", "novelty"} & scores(crystal_stability, known).keys()
     assert scores(crystal_coverage, known) == scores(crystal_distributions, known) == {}
+    assert "space_group_distance" not in scores(crystal_symmetry, known)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)

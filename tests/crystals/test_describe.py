@@ -13,7 +13,7 @@ from small_crystals import caesium_chloride, crystal, overlapping, rock_salt, ta
 
 from pipeline.crystals import describe as module
 from pipeline.crystals import workers
-from pipeline.crystals.describe import NOTHING, describe_rows
+from pipeline.crystals.describe import COMPOSITION, NOTHING, STRUCTURAL, describe_rows
 from pipeline.crystals.table import rejected_row, row_of
 from pipeline.crystals.workers import Outcome
 from pipeline.errors import KinoflowError
@@ -41,7 +41,8 @@ def test_a_good_structure_has_all_columns_and_no_reason(described: pd.DataFrame)
     assert (row["reason"], row["fingerprint_reason"]) == ("", "")
     assert (row["atoms"], row["elements"]) == (2, 2)
     assert row["density"] == pytest.approx((132.905 + 35.453) * 1.66054 / 4.12**3, rel=1e-3)
-    assert all(row[name] for name in ("structural_valid", "composition_valid", "composition_valid_default"))
+    assert all(row[name] for name in (*STRUCTURAL, *COMPOSITION))
+    assert row["space_group"] == 221
     assert (len(row["composition_fingerprint"]), len(row["structure_fingerprint"])) == (132, 61)
 
 
@@ -49,7 +50,8 @@ def test_a_row_with_a_reason_has_nothing_but_it(described: pd.DataFrame) -> None
     row = described.loc["rejected"]
     assert (row["reason"], row["fingerprint_reason"]) == ("no atoms", "no atoms")
     assert math.isnan(row["density"])
-    assert not any(row[name] for name in ("structural_valid", "composition_valid", "composition_valid_default"))
+    assert not any(row[name] for name in (*STRUCTURAL, *COMPOSITION))
+    assert row["space_group"] == 0
     assert (row["atoms"], len(row["composition_fingerprint"]), len(row["structure_fingerprint"])) == (0, 0, 0)
 
 
@@ -70,11 +72,11 @@ def test_a_huge_cell_is_described_like_any_other(described: pd.DataFrame) -> Non
     assert 0 < row["density"] < 1e-6
 
 
-def test_a_failed_fingerprint_costs_no_other_column(described: pd.DataFrame) -> None:
+def test_an_element_without_data_has_a_fingerprint_with_missing_entries(described: pd.DataFrame) -> None:
     row = described.loc["helium"]
-    assert "Magpie" in row["fingerprint_reason"]
-    assert (row["reason"], row["structural_valid"], row["elements"]) == ("", True, 2)
-    assert not len(row["composition_fingerprint"])
+    assert (row["reason"], row["fingerprint_reason"], row["structural_valid"], row["elements"]) == ("", "", True, 2)
+    assert np.isnan(row["composition_fingerprint"]).sum() == 12
+    assert np.isfinite(row["structure_fingerprint"]).all()
 
 
 def test_overlapping_atoms_are_described_as_not_valid(described: pd.DataFrame) -> None:

@@ -18,7 +18,6 @@ from energy_model import LOG, STALL, XENON, relax
 from small_crystals import crystal, rock_salt, table
 
 from pipeline.config import Config
-from pipeline.crystals import relaxation
 from pipeline.crystals.table import rejected_row
 from pipeline.errors import KinoflowError
 from pipeline.stages.gather_relaxed import gather_relaxed as gather_relaxed_stage
@@ -152,7 +151,9 @@ def test_a_journal_of_other_settings_crystals_code_reference_energies_or_package
         frame.at[0, "lengths"] = frame.at[0, "lengths"] * 1.001
         write_table(folder / "crystals.parquet", frame)
     elif changed == "version":
-        monkeypatch.setattr(relaxation, "version", lambda name: "2.0" if name == "ase" else version(name))
+        monkeypatch.setattr(
+            "pipeline.crystals.energy_model.version", lambda name: "2.0" if name == "ase" else version(name)
+        )
     elif changed != "settings":
         name, more = {"energies": ("energies.py", "MORE = 1\n"), "elements": ("elemental_energies.json", " ")}[changed]
 

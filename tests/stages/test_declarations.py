@@ -16,7 +16,7 @@ from pipeline.stages.job import Job
 from pipeline.store.code import PACKAGE, files_of
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("torch", "pymatgen", "chgnet", "snakemake", "matplotlib")
+HEAVY = ("torch", "pymatgen", "chgnet", "sevenn", "snakemake", "matplotlib")
 STAGES = load_stages()
 OTHERS = {
     "checkerboard": ("crystals", "text", "images"),
@@ -57,7 +57,7 @@ def jobs() -> list[tuple[str, Job]]:
 
 
 def test_every_stage_has_jobs_in_the_demo_but_those_for_judges_and_shards(jobs: list[tuple[str, Job]]) -> None:
-    assert STAGES.keys() - {name for name, _ in jobs} == {"judge", "gather", "gather_relaxed"}
+    assert STAGES.keys() - {name for name, _ in jobs} == {"judge", "judge_energies", "gather", "gather_relaxed"}
 
 
 def test_the_key_of_the_resources_names_the_value(jobs: list[tuple[str, Job]]) -> None:
@@ -80,6 +80,12 @@ def test_an_edit_of_a_loss_concerns_no_tokenizer_and_no_classifier() -> None:
     for name in ("train_tokenizer", "train_classifier", "encode"):
         assert not {"flow/elbo.py", "flow/losses.py", "flow/sampler.py"} & code_of(name, "latents"), name
     assert "flow/elbo.py" in code_of("train", "latents", "metric")
+
+
+def test_an_edit_of_an_energy_model_concerns_its_own_crystals_only() -> None:
+    for name in ("relax", "calibrate"):
+        assert "crystals/chgnet_layers.py" in code_of(name, "materials", "metric")
+        assert "crystals/energy_models/sevennet.py" not in code_of(name, "materials", "metric")
 
 
 def test_an_edit_of_images_concerns_no_crystals_and_no_text() -> None:

@@ -14,7 +14,7 @@ from pipeline.stages.job import Job
 
 EXPERIMENTS = {"materials": TINY_MATERIALS, "pixels": TINY_PIXELS, "latents": TINY_LATENTS}
 CHANGES: dict[str, set[str]] = {
-    "materials.crystals.seconds=7": {"describe", "assess", "calibrate"},
+    "materials.crystals.seconds=7": {"describe", "assess", "calibrate", "protocols"},
     "materials.crystals.workers=2": set(),
     "materials.crystals.relaxation.count=9": {"relax"},
     "materials.crystals.relaxation.steps=9": {"relax"},
@@ -23,6 +23,8 @@ CHANGES: dict[str, set[str]] = {
     "materials.crystals.relaxation.shards=9": {"gather_relaxed"},  # there is something to join
     "materials.crystals.relaxation.resources.gpus=1": set(),
     "materials.crystals.relaxation.resources.minutes=9": set(),
+    "materials.crystals.energy_model=sevennet": {"relax", "calibrate"},
+    "materials.crystals.judges=[sevennet]": {"judge_energies", "calibrate"},
     "materials.crystals.hull=other.json": {"hull"},
     "materials.crystals.calibration=9": {"calibrate"},
     "materials.scoring.crystal_coverage.structure_cutoff=0.2": {"score"},

@@ -223,6 +223,7 @@ def evidence_of(wildcards):
         "structures": at(Place.STRUCTURES, ".parquet", **wildcards),
         "described": at(Place.DESCRIBED, **wildcards),
         "test": at(Place.DESCRIBED_TEST, **wildcards),
+        "hull": at(Place.HULL, **wildcards),
     }
 
 

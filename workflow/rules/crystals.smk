@@ -212,6 +212,7 @@ rule assess:
         relaxed=at(Place.RELAXED),
         hull=rules.hull.output.hull,
         rows=at(Place.ROWS),
+        judged=judged_of,
     output:
         table=at(Place.STRUCTURES, ".parquet"),
         csv=at(Place.STRUCTURES, ".csv"),
@@ -226,10 +227,11 @@ rule assess:
         **resources_of("assess"),
     params:
         **declared("assess"),
+        judged=flag("--judged", judged_of),
     shell:
         "python -m pipeline assess --config {params.config:q} --experiment {wildcards.experiment} "
         "--described {input.described:q} --relaxed {input.relaxed:q} --hull {input.hull:q} --rows {input.rows:q} "
-        "--output {output.table:q} --csv {output.csv:q} > {log:q} 2>&1"
+        "--output {output.table:q} --csv {output.csv:q} {params.judged} > {log:q} 2>&1"
 
 
 want("judge_energies", Place.JUDGED)

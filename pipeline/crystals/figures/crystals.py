@@ -92,7 +92,7 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
     outside = f"◂ n or n ▸: so many are below −{-FARTHEST[0]:g} or above {FARTHEST[1]:g} eV/atom"
     for at, title, explanation in (
         (NAME, "Crystals, lowest energy first", "relaxed where possible; each cell fills its frame"),
-        (left, "CHGNet energies above the convex hull", outside),
+        (left, "energies above the convex hull", outside),
     ):
         figure.text(at / width, 1 - 0.14 / height, title, size=11, weight="bold", va="top")
         figure.text(at / width, 1 - 0.36 / height, explanation, size=8, va="top", color="0.35")

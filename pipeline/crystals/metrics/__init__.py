@@ -1,14 +1,22 @@
 """Metrics of crystals by name, and what they are computed from: all that is known about the structures of a run."""
 
-import importlib.metadata
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import pandas as pd
 
+from pipeline.config import Crystals
+from pipeline.crystals.corrections import SCHEME
+from pipeline.crystals.energy_model import EnergyModel
+from pipeline.crystals.hull import label_of_hull
+from pipeline.crystals.reference_energies import description_of
 from pipeline.errors import KinoflowError
 from pipeline.scoring.subject import Subject
 from pipeline.store.parquet import read_table
+
+MATCHER = "StructureMatcher of pymatgen (0.2, 0.3, 5)"
+DENOMINATOR = "all that were to be relaxed"
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,16 @@ def valid_by_peers(described: pd.DataFrame) -> pd.Series:
 
 
 def conditions(subject: Subject, options: Any) -> dict[str, str]:
-    """Return how crystals were measured, for the tables: the data, the hull and the energy model."""
-    crystals = subject.block.crystals if subject.block else None
-    return {
-        "data": subject.data.origin["name"],
-        "hull": (crystals.hull if crystals else None) or "published formation energies",
-        "energy model": f"CHGNet {importlib.metadata.version('chgnet')}",
+    """Return how crystals were measured, for the tables: the data, and all that decides what is stable."""
+    crystals = (subject.block.crystals if subject.block else None) or Crystals()
+    model, known = EnergyModel.of(crystals.energy_model), {"data": subject.data.origin["name"]}
+    if "hull" in subject.files:
+        published = label_of_hull(subject.files["hull"])
+        known |= {"hull": description_of(model.name, subject.cache) or published, "published hull": published}
+    return known | {
+        "energy model": model.label,
+        "corrections": SCHEME,
+        "pymatgen": version("pymatgen"),
+        "matcher": MATCHER,
+        "stability of": DENOMINATOR,
     }

@@ -25,8 +25,8 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     """Return the distances of density (g/cm3) and number of elements; only the count if no structure is valid.
 
     As in Xie et al. (2022): a structure is valid here if it is by structure and by composition, as the peers count,
-    and has a fingerprint. Test structures that could not be described have no density and are left out. If there are any, the
-    number of test structures that were used is returned as well.
+    and has a fingerprint. Test structures that could not be described have no density and are left out. If there are
+    any, the number of test structures that were used is returned as well.
     """
     from scipy.stats import wasserstein_distance
 

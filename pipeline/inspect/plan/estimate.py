@@ -122,7 +122,7 @@ class Estimate:
             "is taken at its float32 peak. Training follows training.precision; sampling, scoring and encoding compute "
             "in float32 (convolutions may be faster: PyTorch lets them use TF32).",
             *([f"Not counted: the networks from elsewhere of {', '.join(uncounted)}."] if uncounted else []),
-            *(["Not counted: relaxation with CHGNet."] if self.sheet.jobs["relax"] else []),
+            *(["Not counted: relaxation of crystals, and their energies."] if self.sheet.jobs["relax"] else []),
             f"Checkpoints hold {COPIES} copies of the weights (last and averaged) and {MOMENTS} moments for each "
             f"parameter, in float32; the last {KEPT} of each training are kept. Shards are assumed to exist for all "
             "runs at once. Logs, tables, figures, texts, relaxed crystals and packages are not counted.",
