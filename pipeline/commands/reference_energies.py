@@ -12,7 +12,7 @@ def reference_energies(
     model: str = "chgnet",
     *,
     output: OptionalOutput = None,
-    sources: Texts = ("mp20_part", "mp88k"),
+    sources: Texts = ("mp20_part", "mp88k", "matbench_dielectric"),
     folder: Path | None = None,
     within: float = 0.03,
     margin: float = 0.02,

@@ -36,7 +36,7 @@ COLUMNS = {
     **dict.fromkeys(ENERGIES, "float64"),
     **dict.fromkeys(("hull_reason", "verdict", "verdict_reason"), "str"),
     **dict.fromkeys((*STABLE, "unique", "novel", "sun", "msun"), "bool"),
-    **dict.fromkeys(("known_as", "kind", "match_reason"), "str"),
+    **dict.fromkeys(("kind", "known_as", "match_reason"), "str"),
 }
 OF_HULL = ("energy_above_hull", "uncertainty", "verdict", "verdict_reason", *STABLE, "sun", "msun")
 OF_PUBLISHED = (*PUBLISHED, "stable_published")
@@ -59,8 +59,9 @@ def assess_rows(
     Uniqueness and novelty are those of the relaxed structure if it has an energy, otherwise of the generated one. A
     structure that is invalid, or that could not be matched in time, is neither, and others like it may still be. S.U.N.
     and M.S.U.N. structures are the first of each kind among the stable, or metastable, and novel ones, whatever other
-    one is like them. Each judge adds an energy above its own hull, and its verdict. What cannot be used is `attempted`
-    if it was to be relaxed, but never `relaxed`. Comparisons in the journal of `finished` ones are not made again.
+    one is like them. Each judge adds an energy above its own hull, and its verdict.
+    What cannot be used is `attempted` if it was to be relaxed, but never `relaxed`. Comparisons in the journal of
+    `finished` ones are not made again.
     """
     for name, frame in (("structures", described), ("relaxed structures", relaxed)):
         if (twice := frame["id"].duplicated()).any():
@@ -75,7 +76,7 @@ def assess_rows(
         usable = bool(row["structural_valid"]) and not row["reason"]
         crystals.append((after or crystal_of(row)) if usable else None)
         rows.append({name: row[name] for name in COLUMNS if name in row} | _relaxed(attempt, after, hulls))
-        rows[-1] |= {"attempted": attempt is not None, "relaxed": attempt is not None and not row["reason"]}
+        rows[-1]["relaxed"] = attempt is not None and not row["reason"]
     matches = match_crystals(crystals, train or [], workers=workers, seconds=seconds, finished=finished)
     kinds = kinds_of(matches, range(len(rows)))
     for name, among in (("sun", "stable"), ("msun", "metastable")):
@@ -84,13 +85,9 @@ def assess_rows(
         for position, row in enumerate(rows):
             row[name] = position in first
     for position, (row, match) in enumerate(zip(rows, matches, strict=True)):
-        row |= {
-            "unique": kinds.get(position) == position,
-            "kind": rows[kinds[position]]["id"] if position in kinds else "",
-            "novel": match.novel,
-            "known_as": match.known,
-            "match_reason": match.reason,
-        }
+        kind = rows[kinds[position]]["id"] if position in kinds else ""
+        row |= {"unique": kinds.get(position) == position, "kind": kind, "match_reason": match.reason}
+        row |= {"novel": match.novel, "known_as": match.known}
     left_out = {*(() if hulls.published else OF_PUBLISHED), *(() if hulls.any else OF_HULL)}
     left_out |= set(OF_TRAIN if train is None else ())
     columns = {name: kind for name, kind in COLUMNS.items() if name not in left_out}
@@ -108,7 +105,8 @@ def write_csv(path: Path, frame: pd.DataFrame) -> None:
 def _relaxed(attempt: Row | None, after: Crystal | None, hulls: Hulls) -> dict[str, Any]:
     """Return what a structure's relaxation and the hulls say; unknown energies are NaN."""
     values: dict[str, Any] = dict.fromkeys((*ENERGIES, "rmsd"), math.nan) | dict.fromkeys(STABLE, False)
-    values |= {"relax_reason": "not attempted", "converged": False, "steps": 0}
+    values |= {"attempted": attempt is not None, "relaxed": False, "converged": False}
+    values |= {"relax_reason": "not attempted", "steps": 0}
     values |= {"space_group_relaxed": UNKNOWN, "hull_reason": "", "verdict": "", "verdict_reason": "not relaxed"}
     for judge in hulls.judges:
         values |= {f"energy_above_hull_{judge}": math.nan, f"verdict_{judge}": ""}

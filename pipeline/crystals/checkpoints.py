@@ -17,9 +17,10 @@ def only_weights() -> Iterator[None]:
     """Let torch read nothing but tensors, plain values and arrays of numbers in the block; others are an error."""
     before = os.environ.get(FORCE)
     os.environ[FORCE] = "1"
-    rebuild: Any = (np.empty(0).__reduce__()[0], "numpy.core.multiarray._reconstruct")  # as the checkpoints spell it
+    rebuild: Any = np.empty(0).__reduce__()[0]
+    old_name = (rebuild, "numpy.core.multiarray._reconstruct")  # as checkpoints from before numpy 2 spell it
     try:
-        with torch.serialization.safe_globals([rebuild, *ARRAYS]):
+        with torch.serialization.safe_globals([rebuild, old_name, *ARRAYS]):
             yield
     finally:
         if before is None:

@@ -26,20 +26,23 @@ MEANINGS: dict[str, tuple[str, str]] = {  # column: unit, meaning
     "energy_per_atom": ("eV/atom", "energy after relaxation, with the corrections of the Materials Project"),
     "formation_energy": ("eV/atom", "energy relative to the elements"),
     "hull_energy": ("eV/atom", "formation energy of the published hull at this composition"),
-    "energy_above_hull": ("eV/atom", "formation energy above the hull that decides the verdict"),
+    "energy_above_hull": (
+        "eV/atom",
+        "energy above the hull that decides: that of the energy model, or the published one",
+    ),
     "energy_above_published_hull": ("eV/atom", "formation energy above the hull of published DFT energies"),
-    "uncertainty": ("eV/atom", "error of the energy above the hull to be expected, from the calibration"),
-    "stable_published": ("", "whether it is below the hull of published energies, with at least two elements"),
+    "uncertainty": ("eV/atom", "68 % of the model's absolute errors are at most this, in this chemistry"),
+    "verdict": ("", "stable, unstable, or within the error: nearer to the hull than the uncertainty; empty if unknown"),
     "verdict_reason": ("", "why there is no verdict; empty if there is one"),
-    "verdict": ("", "stable, within the error, or unstable; empty if unknown"),
     "hull_reason": ("", "why there is no energy above the hull; empty if there is one"),
     "stable": ("", "whether the energy is below the hull, with at least two elements"),
     "stable_converged": ("", "the same, if the relaxation converged"),
+    "stable_published": ("", "the same by the published hull, converged or not"),
     "metastable": ("", "whether it is at most 0.1 eV/atom above the hull, with at least two elements"),
     "unique": ("", "whether the structure is the first of its kind in the table"),
     "kind": ("", "id of the first structure of the same kind; empty if it could not be compared"),
     "novel": ("", "whether it is unlike all training structures"),
-    "known_as": ("", "id of a known structure that is the same; empty if there is none"),
+    "known_as": ("", "id of the training structure that it is a copy of; empty if there is none"),
     "sun": ("", "whether it is the first of its kind among the stable and novel structures"),
     "msun": ("", "whether it is the first of its kind among the metastable and novel structures"),
     "match_reason": ("", "why the structure could not be compared with others; empty if it could"),
@@ -49,12 +52,13 @@ MEANINGS: dict[str, tuple[str, str]] = {  # column: unit, meaning
     "dft_stable": ("", "whether it is below the hull, with at least two elements"),
     "dft_reason": ("", "why there is no such energy; empty if there is one"),
 }
+OF_JUDGE = ("eV/atom", "the same by another energy model, for the structure as the first one relaxed it")
 
 
 def readme(columns: Iterable[str]) -> str:
     """Return a table in Markdown of the columns that are there, with unit and meaning."""
     lines = ["| column | unit | meaning |", "|---|---|---|"]
     for name in columns:
-        unit, meaning = MEANINGS.get(name, ("", ""))
+        unit, meaning = MEANINGS.get(name, OF_JUDGE if name.startswith("energy_above_hull_") else ("", ""))
         lines.append(f"| `{name}` | {unit} | {meaning} |")
     return "\n".join(lines) + "\n"

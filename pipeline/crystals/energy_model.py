@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.config import EnergyModelChoice
@@ -15,6 +16,7 @@ from pipeline.crystals.crystal import Crystal
 from pipeline.errors import KinoflowError
 from pipeline.store.code import code_hash
 from pipeline.store.packages import fault_of
+from pipeline.store.provenance import known_hash
 
 if TYPE_CHECKING:  # importing ase takes a second, and most commands do not need it
     from ase.calculators.calculator import Calculator
@@ -36,6 +38,7 @@ class EnergyModel:
     package: str
     modules: tuple[str, ...]
     load: Callable[[str], Any]
+    inputs: tuple[Path, ...] = ()  # the user's files that it reads
 
     @classmethod
     def of(cls, choice: EnergyModelChoice) -> EnergyModel:
@@ -46,15 +49,16 @@ class EnergyModel:
         plugin, options = chosen.plugin, chosen.options
         variant = plugin.variant(options)
         name = f"{chosen.name}_{variant}" if variant else chosen.name
-        load = partial(load_model, choice)
-        return cls(name, plugin.label(options), plugin.CORRECTED, plugin.PACKAGE, tuple(chosen.modules), load)
+        load, modules, inputs = partial(load_model, choice), tuple(chosen.modules), tuple(chosen.inputs)
+        return cls(name, plugin.label(options), plugin.CORRECTED, plugin.PACKAGE, modules, load, inputs)
 
     @property
     def fingerprint(self) -> dict[str, Any]:
         """What its energies depend on: code and packages."""
         return {
-            "model": self.label,
-            "load": str(self.load),
+            "name": self.name,
+            "label": self.label,
+            "inputs": [known_hash(path) for path in self.inputs],
             "code": code_hash(*self.modules),
             "packages": {name: version(name) for name in (self.package, *PACKAGES)},
         }

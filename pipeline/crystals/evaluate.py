@@ -74,8 +74,13 @@ def evaluate(
     train, test = _references(config, settings, rows, journal)
     described = resuming.describe(structures, settings, journal)
     after = resuming.relax(described, len(described) if relaxed is None else relaxed, settings, config.seed, journal)
-    compared = (hash_of(described), hash_of(after), after["converged"].tolist(), known_hash(rows) if rows else "")
     hulls = hulls_of(model, [], published=references, judged=None, cache=Path(config.data.cache))
+    compared = (
+        hash_of(described),
+        hash_of(after),
+        after["energy_per_atom"].notna().tolist(),
+        known_hash(rows) if rows else "",
+    )
     assessed = assess_rows(
         *(described, after, hulls, train),
         workers=settings.workers,

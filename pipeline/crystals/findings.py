@@ -99,7 +99,7 @@ def _verdict(row: Row) -> str:
     if not math.isfinite(row.get("energy_above_hull", math.nan)):
         reason = row["relax_reason"] if not math.isfinite(row["energy_per_atom"]) else row["hull_reason"] or "no hull"
         return str(reason).partition(":")[0]
-    if "verdict" in row:
+    if row.get("verdict"):
         return str(row["verdict"])
     return "stable" if row["stable"] else "metastable" if row["metastable"] else "unstable"
 

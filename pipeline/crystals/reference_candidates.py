@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.crystals.crystal import Crystal, Floats
+from pipeline.crystals.datasets import matbench_dielectric
 from pipeline.crystals.hull import PUBLISHED, Hull, shares_of
 from pipeline.crystals.matching import Formula, reduced_formula
 from pipeline.crystals.reading import read_structures
@@ -30,11 +31,16 @@ class Known(NamedTuple):
 
 
 def read_known(source: str, path: Path) -> list[Known]:
-    """Return the usable structures of a file: packed arrays (.npz), or anything that `read_structures` reads."""
+    """Return the usable structures of a file: one of the catalogue, or any that `read_structures` reads.
+
+    Ids that are mere numbers get the name of the source.
+    """
     if path.suffix == ".npz":
         return [Known(source, crystal, reduced_formula(crystal)) for crystal in packed_crystals(path)]
+    frame = matbench_dielectric.structures(path) if path.name.endswith(".json.gz") else read_structures(path)
+    frame["id"] = frame["id"].where(~frame["id"].str.isdecimal(), f"{source}-" + frame["id"])
     found = []
-    for row in records_of(read_structures(path)):
+    for row in records_of(frame):
         crystal = None if row["reason"] else crystal_of(row)
         if crystal is not None:
             energies = float(row["formation_energy"]), float(row["energy_above_hull"])

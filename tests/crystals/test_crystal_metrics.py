@@ -44,10 +44,11 @@ def described(structure: list[Any], composition: list[Any] | None = None, **colu
 def assessed(count: int, **columns: Any) -> pd.DataFrame:
     """Return rows of failures, with some columns changed."""
     flags = ("structural_valid", "composition_valid", "composition_valid_default", "attempted", "converged", "stable")
-    frame = pd.DataFrame(
-        {name: [False] * count for name in (*flags, "metastable", "unique", "novel", "sun")}, dtype=bool
-    )
-    return frame.assign(**{"energy_above_hull": np.full(count, np.nan), "hull_reason": [""] * count, **columns})
+    stability = ("metastable", "stable_converged", "stable_published", "unique", "novel", "sun", "msun")
+    frame = pd.DataFrame({name: [False] * count for name in (*flags, *stability)}, dtype=bool)
+    numbers = dict.fromkeys(("energy_above_hull", "rmsd"), np.full(count, np.nan))
+    texts = {name: [""] * count for name in ("hull_reason", "verdict", "known_as")}
+    return frame.assign(**{**numbers, **texts, **columns})
 
 
 def evidence(**parts: Any) -> CrystalEvidence:
@@ -203,13 +204,19 @@ def test_relaxed_structures_have_columns_of_their_own() -> None:
 def test_stability_is_of_all_that_were_to_be_relaxed() -> None:
     rows = assessed(
         8,
-        relaxed=[True] * 5 + [False] * 3,
+        attempted=[True] * 5 + [False] * 3,
         converged=[True, True, True, False, False] + [False] * 3,
         stable=[True, True] + [False] * 6,
         metastable=[True, True, True] + [False] * 5,
         unique=[False] + [True] * 7,
         novel=[True] * 4 + [False] * 4,
         sun=[True, False] + [False] * 6,
+        msun=[True, True, True] + [False] * 5,
+        stable_converged=[True] + [False] * 7,
+        stable_published=[True] * 5 + [False] * 3,
+        known_as=[""] * 4 + ["mp-1"] * 2 + [""] * 2,
+        rmsd=[0.1, 0.2, 0.6] + [np.nan] * 5,
+        verdict=["stable", "within the error", "within the error", "unstable"] + [""] * 4,
         energy_above_hull=[-0.1, -0.2, 0.05, 0.3] + [np.nan] * 4,
         hull_reason=[""] * 4 + ["no reference for Pu"] + [""] * 3,
     )
@@ -220,6 +227,15 @@ def test_stability_is_of_all_that_were_to_be_relaxed() -> None:
         "stability_rate": 40,
         "metastability_rate": 60,
         "sun_rate": 20,
+        "msun_rate": 60,
+        "stability_rate_converged": 20,
+        "stability_rate_published": 100,
+        "verdict_stable_rate": 20,
+        "verdict_within_error_rate": 40,
+        "copy_rate": 25,
+        "mean_rmsd": 0.3,
+        "median_rmsd": 0.2,
+        "mean_energy_above_hull": 0.0125,
         "uniqueness": 87.5,
         "novelty": 50,
         "no_reference": 1,
@@ -231,23 +247,32 @@ def test_stability_is_of_all_that_were_to_be_relaxed() -> None:
 
 
 def test_the_stability_by_density_functional_theory_is_shown_once_there_is_one() -> None:
-    rows = assessed(4, relaxed=[True] * 4)
+    rows = assessed(4, attempted=[True] * 4)
     rows["dft_energy_above_hull"], rows["dft_stable"] = [-0.1, 0.2, np.nan, np.nan], [True, False, None, None]
     found = scores(crystal_stability, evidence(assessed=rows))
     assert (found["dft_calculated"], found["dft_stability_rate"]) == (2, 25)
 
 
+def test_a_judge_agrees_if_both_energies_are_on_the_same_side_of_metastability() -> None:
+    ours, theirs = [0.05, 0.05, 0.2, np.nan, -0.1], [0.1, 0.3, 0.4, 0.0, np.nan]
+    rows = assessed(5, attempted=[True] * 5, energy_above_hull=ours, energy_above_hull_sevennet=theirs)
+    found = scores(crystal_stability, evidence(assessed=rows))
+    assert found["judge_agreement_sevennet"] == pytest.approx(200 / 3)
+
+
 def test_no_stable_structure_has_no_cost_and_a_rate_of_zero() -> None:
-    found = scores(crystal_stability, evidence(assessed=assessed(3, relaxed=[True] * 3), evaluations=250.0))
+    found = scores(crystal_stability, evidence(assessed=assessed(3, attempted=[True] * 3), evaluations=250.0))
     assert (found["stability_rate"], found["uniqueness"]) == (0, 0)
     assert "evaluations_per_stable" not in found
     assert "median_energy_above_hull" not in found
 
 
 def test_what_was_not_asked_about_is_left_out() -> None:
-    rows = assessed(2, relaxed=[True, True]).drop(columns=["stable", "metastable", "novel", "sun"])
+    rows = assessed(2, attempted=[True, True]).drop(
+        columns=["stable", "metastable", "novel", "sun", "msun", "known_as", "verdict"]
+    )
     known = evidence(assessed=rows, described=described([0.0, 0.0]))
-    assert not {"stability_rate", "sun_rate", "novelty"} & scores(crystal_stability, known).keys()
+    assert not {"stability_rate", "sun_rate", "novelty", "copy_rate"} & scores(crystal_stability, known).keys()
     assert scores(crystal_coverage, known) == scores(crystal_distributions, known) == {}
     assert "space_group_distance" not in scores(crystal_symmetry, known)
 
@@ -262,7 +287,7 @@ def test_no_usable_structure_is_no_error(metric: Any, count: int) -> None:
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 def test_scores_are_those_of_the_tables_of_earlier_stages(metric: Any, tmp_path: Path) -> None:
-    rows = assessed(3, relaxed=[True] * 3, stable=[True, False, False], structural_valid=[True, True, False])
+    rows = assessed(3, attempted=[True] * 3, stable=[True, False, False], structural_valid=[True, True, False])
     tables = {"structures": rows, "described": described([0.0, 0.3, 9.0]), "test": described([0.0, 5.0])}
     for name, table in tables.items():
         write_table(tmp_path / name, table)

@@ -21,17 +21,25 @@ from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.energy_models import mace, orb
 from pipeline.crystals.relaxation import relax
 from pipeline.crystals.static_energies import static_energy
+from pipeline.crystals.table import crystal_of
 from pipeline.errors import KinoflowError
 
-KNOWN = {  # formation energies of the Materials Project in eV/atom
-    "NaCl": (rock_salt(length=3.99), -2.11),
-    "MgO": (rock_salt("MgO", 2.98, (12, 8)), -3.08),
-    "NiO": (rock_salt("NiO", 2.96, (28, 8)), -1.22),  # computed with a U
-    "GaAs": (
-        crystal("GaAs", 4.07, {(0, 0, 0): 31, (0.25, 0.25, 0.25): 33}, angles=[60.0] * 3),
-        -0.47,
-    ),
-}
+
+def perovskite(id: str, length: float, numbers: tuple[int, int, int]) -> Crystal:
+    a, b, x = numbers
+    places = {(0, 0, 0): a, (0.5, 0.5, 0.5): b, (0.5, 0.5, 0): x, (0.5, 0, 0.5): x, (0, 0.5, 0.5): x}
+    return crystal(id, length, places)
+
+
+ZINC_BLENDE = {(0, 0, 0): 48, (0.25, 0.25, 0.25): 52}
+KNOWN = [  # as in MP-20: cells, and formation energies in eV/atom
+    (rock_salt("NaCl", 4.02), -2.110),
+    (rock_salt("LiH", 2.829, (3, 1)), -0.496),
+    (rock_salt("YN", 3.478, (39, 7)), -1.867),
+    (crystal("CdTe", 4.687, ZINC_BLENDE, angles=[60.0] * 3), -0.669),
+    (perovskite("SrFeO3", 3.913, (38, 26, 8)), -2.224),  # an oxide with a U
+    (perovskite("KNiF3", 4.069, (19, 28, 9)), -2.642),  # a fluoride with a U
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +48,14 @@ def sevennet() -> tuple[EnergyModel, Calculator]:
     return model, model.load("cpu")
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize(("start", "known"), KNOWN, ids=lambda value: getattr(value, "id", ""))
 def test_sevennets_energies_with_corrections_are_those_of_the_materials_project(
-    sevennet: tuple[EnergyModel, Calculator], name: str
+    sevennet: tuple[EnergyModel, Calculator], start: Crystal, known: float
 ) -> None:
-    (model, calculator), (start, known) = sevennet, KNOWN[name]
+    model, calculator = sevennet
     energy, reason = static_energy(calculator, start, model=model)
     assert reason == ""
-    assert formation_energy(start.numbers.tolist(), energy)[0] == pytest.approx(known, abs=0.05)
+    assert formation_energy(start.numbers.tolist(), energy)[0] == pytest.approx(known, abs=0.02)
 
 
 def test_sevennet_read_as_weights_alone_is_the_library_s_own(sevennet: tuple[EnergyModel, Calculator]) -> None:
@@ -55,8 +63,8 @@ def test_sevennet_read_as_weights_alone_is_the_library_s_own(sevennet: tuple[Ene
         warnings.simplefilter("ignore")
         from sevenn.calculator import SevenNetCalculator
 
-        theirs = atoms_of(KNOWN["MgO"][0], SevenNetCalculator("7net-l3i5", device="cpu"))
-    ours = atoms_of(KNOWN["MgO"][0], sevennet[1])
+        theirs = atoms_of(KNOWN[-1][0], SevenNetCalculator("7net-l3i5", device="cpu"))
+    ours = atoms_of(KNOWN[-1][0], sevennet[1])
     assert ours.get_potential_energy() == pytest.approx(theirs.get_potential_energy(), abs=1e-6)
     assert ours.get_forces() == pytest.approx(theirs.get_forces(), abs=1e-6)
     assert ours.get_stress() == pytest.approx(theirs.get_stress(), abs=1e-6)
@@ -65,9 +73,8 @@ def test_sevennet_read_as_weights_alone_is_the_library_s_own(sevennet: tuple[Ene
 def test_a_relaxed_crystal_has_the_energy_with_corrections(sevennet: tuple[EnergyModel, Calculator]) -> None:
     model, calculator = sevennet
     row = relax(calculator, rock_salt(length=3.9), model=model, steps=60, force=0.1)
-    end = Crystal(
-        "", *(np.array(row[key]) for key in ("lengths", "angles", "numbers")), np.reshape(row["fractions"], (-1, 3))
-    )
+    end = crystal_of(row)
+    assert end is not None
     raw = float(atoms_of(end, calculator).get_potential_energy()) / 2
     assert row["converged"]
     assert row["energy_per_atom"] == pytest.approx(raw - 0.614 / 2, abs=1e-5)

@@ -15,11 +15,17 @@ from small_crystals import caesium_chloride, overlapping, rock_salt, table
 from pipeline.config import Config
 from pipeline.config.loading import load_config
 from pipeline.crystals import evaluate as module
-from pipeline.crystals import resuming, workers
+from pipeline.crystals import reference_energies, resuming, verdicts, workers
 from pipeline.crystals.evaluate import evaluate
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.hull import Hull, Point, elements_of
 from pipeline.store.parquet import read_table, write_table
+
+
+@pytest.fixture(autouse=True)
+def errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "uncertainty", lambda model, chemistry: 0.03)
+
 
 GOOD = ("a_salt", "b_again", "c_metal")
 
@@ -76,13 +82,18 @@ def test_every_file_has_a_row_with_values_or_a_reason(config: Config, folder: Pa
 
 
 def test_what_has_no_reference_is_left_out_and_said(
-    config: Config, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    config: Config,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(reference_energies, "TABLES", tmp_path / "none")
     output = tmp_path / "output"
     scores = evaluate(config, "checkerboard", path=folder, relaxed=0, rows=None, hull=None, output=output)
     printed = capsys.readouterr().out
     assert "coverage, Wasserstein distances and novelty are left out" in printed
-    assert "no hull: stability is left out" in printed
+    assert "no published hull" in printed
     assert not {"stability_rate", "coverage_recall", "wasserstein_density", "novelty"} & scores.keys()
     assert (scores["uniqueness"], scores["relaxed"]) == (40, 0)
     assert not read_table(output / "structures.parquet")["relaxed"].any()

@@ -69,6 +69,6 @@ def test_what_was_judged_before_an_interruption_is_not_judged_again(
 
 def test_each_model_is_named_once() -> None:
     with pytest.raises(ValueError, match="judges: sevennet is already an energy model of these crystals"):
-        crystal_config(energy_model="sevennet", judges=["chgnet", "sevennet"])
-    assert isinstance(crystal_config(judges=[{"name": "sevennet", "weights": "7net-0"}, "sevennet"]), Config)
+        crystal_config(energy_model="sevennet", judges=("chgnet", "sevennet"))
+    assert isinstance(crystal_config(judges=({"name": "sevennet", "weights": "7net-0"}, "sevennet")), Config)
     assert judging.JUDGED_COLUMNS.keys() == {"id", "model", "energy_per_atom", "reason"}

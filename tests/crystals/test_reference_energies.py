@@ -21,7 +21,15 @@ from pipeline.crystals.reference_candidates import (
     read_known,
     without_copies,
 )
-from pipeline.crystals.reference_energies import Reference, hull_of, model_hull, read_references, write_references
+from pipeline.crystals.reference_energies import (
+    FOLDER,
+    Reference,
+    description_of,
+    hull_of,
+    model_hull,
+    read_references,
+    write_references,
+)
 from pipeline.crystals.reference_table import make_references, structure_key
 from pipeline.errors import KinoflowError
 from pipeline.store.parquet import write_table
@@ -60,10 +68,13 @@ def test_crystals_without_an_energy_of_an_element_are_left_out_and_it_is_named()
 
 def test_a_table_comes_back_as_it_was_and_makes_the_hull(tmp_path: Path) -> None:
     references = [Reference("Na", "s", (NA,), -1.0, True), Reference("Cl", "t", (CL, CL), -2.0, False)]
-    write_references(tmp_path / "model.parquet", references, {"model": "model 1.0"})
-    back, record = read_references(tmp_path / "model.parquet")
+    path = tmp_path / FOLDER / "model.parquet"
+    path.parent.mkdir()
+    write_references(path, references, {"model": "model 1.0"})
+    back, record = read_references(path)
     assert back == references
     assert record["model"] == "model 1.0"
+    assert description_of("model", tmp_path) == model_hull("model", tmp_path).description
     assert model_hull("model", tmp_path).description == "2 known crystals, energies by model 1.0"
 
 
@@ -75,7 +86,8 @@ def test_a_model_without_a_table_has_a_hull_without_points_that_says_why(tmp_pat
 
 
 def test_a_file_that_is_no_table_of_energies_is_refused(tmp_path: Path) -> None:
-    write_table(tmp_path / "model.parquet", table(rock_salt()))
+    (tmp_path / FOLDER).mkdir()
+    write_table(tmp_path / FOLDER / "model.parquet", table(rock_salt()))
     with pytest.raises(KinoflowError, match="no reference energies"):
         model_hull("model", tmp_path)
 
@@ -174,3 +186,8 @@ def test_a_table_of_structures_brings_its_energies(tmp_path: Path) -> None:
     write_table(tmp_path / "rows.parquet", frame)
     (found,) = read_known("rows", tmp_path / "rows.parquet")
     assert (found.source, found.formula, found.formed, found.above) == ("rows", SALT, -2.0, 0.01)
+
+
+def test_an_id_that_is_a_number_gets_the_name_of_its_source(tmp_path: Path) -> None:
+    write_table(tmp_path / "rows.parquet", table(rock_salt("7"), rock_salt("mp-7")))
+    assert [one.crystal.id for one in read_known("salts", tmp_path / "rows.parquet")] == ["salts-7", "mp-7"]

@@ -159,6 +159,8 @@ def test_a_journal_of_other_settings_crystals_code_reference_energies_or_package
 
         def edited(*modules: str) -> list[Path]:
             files = {file.name: file for file in files_of(*modules)}
+            if name not in files:
+                return list(files.values())
             (folder / name).write_text(files[name].read_text() + more)
             return list((files | {name: folder / name}).values())
 

@@ -108,6 +108,30 @@ def test_the_judge_and_the_features_are_looked_for() -> None:
     assert any("experiments.pixels.scoring.frechet_distance: no.pt: no such file" in problem for problem in found)
 
 
+def test_an_energy_model_that_is_not_installed_is_a_problem_of_local_jobs_only() -> None:
+    orb, entries = {"name": "orb", "path": "weights.ckpt"}, {"hull": "weights.ckpt"}
+    Path("weights.ckpt").touch()
+    materials = merge(TINY_MATERIALS, {"data": {"path": "weights.ckpt"}, "crystals": entries | {"energy_model": orb}})
+    chosen = config({"salts": materials})
+    [problem] = preflight(chosen).problems
+    assert problem == (
+        "experiments.salts.crystals.energy_model: orb-models is not installed; "
+        'run `pip install "orb-models>=0.5,<0.6"`, or choose another name'
+    )
+    found = preflight(chosen, local=False)
+    assert found.problems == []
+    assert problem in found.remarks
+
+
+def test_the_file_of_an_energy_model_is_looked_for() -> None:
+    judge = {"name": "orb", "path": "gone.ckpt"}
+    found = problems({"salts": merge(TINY_MATERIALS, {"crystals": {"judges": [judge]}})})
+    assert (
+        "experiments.salts.crystals.judges.0: gone.ckpt: no such file or folder; correct the path, or put it there"
+        in found
+    )
+
+
 def test_gpus_that_are_not_visible_are_a_problem_of_local_jobs_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     asking = merge(BOARD, {"runs": {"metric": {"training": {"parts": 2, "resources": {"gpus": 2}}}}})

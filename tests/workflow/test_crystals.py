@@ -19,7 +19,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with crystals only, after a run of the whole workflow."""
     project = Project.copy_to(tmp_path_factory.mktemp("crystals"))
     write_salts(project.folder)
-    materials = TINY_MATERIALS | {"runs": {"ar": TINY_MATERIALS["runs"]["ar"]}}
+    crystals = TINY_MATERIALS["crystals"] | {"judges": ["sevennet"]}
+    materials = TINY_MATERIALS | {"runs": {"ar": TINY_MATERIALS["runs"]["ar"]}, "crystals": crystals}
     config = TINY | {"scale": "salts", "experiments": {"materials": materials}}
     (project.folder / "config/salts.yaml").write_text(yaml.safe_dump(config))
     result = project.snakemake("--cores", "2", "--show-failed-logs", scale="salts")
@@ -59,6 +60,17 @@ def test_every_sample_has_a_row_and_files_for_other_programs(finished: Project) 
         assert structures["relaxed"].tolist() == [True, False, False]
         for suffix in ("parquet", "extxyz", "zip"):
             assert (results / f"crystals/materials/{name}.{suffix}").stat().st_size > 0
+
+
+def test_a_further_model_judges_every_relaxed_crystal(finished: Project) -> None:
+    results = finished.folder / "results/salts"
+    for name in NAMES:
+        judged = pd.read_parquet(results / f"judged/materials/{name}.parquet")
+        assert judged["id"].tolist() == [f"{name}-000001"]
+        assert judged["model"][0].startswith("SevenNet 7net-l3i5")
+        assert pd.notna(judged["energy_per_atom"][0]) or judged["reason"][0]
+    compared = [row["compared"] for row in rows_of(results / "tables/materials_calibration.csv")]
+    assert sum(name.startswith("formation energy by SevenNet") and "," not in name for name in compared) == 1
 
 
 def test_there_is_a_calibration_and_a_picture(finished: Project) -> None:

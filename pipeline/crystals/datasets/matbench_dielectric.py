@@ -35,10 +35,10 @@ class Options(CrystalOptions):
 
 def read(options: Options, seed: int, cache: Path) -> pd.DataFrame:
     """Return the rows of all structures."""
-    return rows_of(split_at_random(_structures(cache / FILES[0]), seed, SHARES), options, seed)
+    return rows_of(split_at_random(structures(cache / FILES[0]), seed, SHARES), options, seed)
 
 
-def _structures(path: Path) -> pd.DataFrame:
+def structures(path: Path) -> pd.DataFrame:
     """Read a column `structure` of pymatgen structures, keyed by the row's number."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as stream:
