@@ -82,12 +82,11 @@ def reduced(crystal: Crystal) -> Cell | None:
 def answer(cells: Sequence[Cell], question: Question) -> list[int | None]:
     """Return the first cell that is the same in each group; an exact copy has the same number."""
 
-    def first(others: list[int]) -> int | None:
-        one = question.cell
-        found = (other for other in others if one == other or same_crystal(*(cells[n] for n in sorted((one, other)))))
-        return next(found, None)
+    def is_same(other: int) -> bool:
+        low, high = sorted((question.cell, other))
+        return low == high or same_crystal(cells[low], cells[high])
 
-    return [first(question.train), first(question.earlier)]
+    return [next(filter(is_same, others), None) for others in (question.train, question.earlier)]
 
 
 def _key(question: Question) -> str:

@@ -20,6 +20,7 @@ from pipeline.crystals.hull_sources import FILES, build_hull, published_points
 from pipeline.crystals.hulls import hulls_of
 from pipeline.crystals.kept_descriptions import KeptDescriptions, hash_of
 from pipeline.crystals.metrics import CrystalEvidence
+from pipeline.crystals.protocol_table import protocol_rows, protocol_text, write_protocols
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.symmetry import RELAXED
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
@@ -42,6 +43,7 @@ FILES_WRITTEN = {
     "ranked.zip": "relaxed crystals as CIF files, the lowest above the hull first",
     "relaxed.extxyz": "relaxed crystals in the order of the table",
     "relaxed.parquet": "the same with forces and steps, for `dft-inputs`",
+    "protocols.md": "rates of stable, unique and new crystals as others count them; also as .csv and .json",
     "described.parquet": "structures as given, with their fingerprints",
     "scores.json": "scores with their intervals, and what they depend on",
 }
@@ -108,13 +110,28 @@ def evaluate(
         write_cif_zip(output / "ranked.zip", ranked(assessed, after), RELAXED)
     else:
         del files["ranked.zip"]
+    protocols = protocol_rows(
+        *(assessed, after, train),
+        hull=hulls.conditions["hull"] or "none",
+        energy_model=model.label,
+        workers=settings.workers,
+        seconds=settings.seconds,
+    )
+    tables = (output / f"protocols.{kind}" for kind in ("csv", "md", "json"))
+    write_protocols({path.name: protocols}, *tables)
     write_text(output / "summary.md", findings.summary(conditions, assessed, scores, files))
     write_text(output / "README.md", findings.explanation(assessed, files))
     inputs = [file for file in (path, rows, hull) if file is not None and file.is_file()]
     what = {"relaxed": relaxed, "crystals": settings.model_dump()}
     write_provenance((output / name for name in files), what, config.seed, inputs)
     shutil.rmtree(journal)
-    _show(conditions, assessed, scores, {str(output / name): what for name, what in files.items()})
+    _show(
+        conditions,
+        assessed,
+        scores,
+        protocol_text(protocols),
+        {str(output / name): what for name, what in files.items()},
+    )
     return scores
 
 
@@ -176,7 +193,11 @@ def _hull(config: Config, settings: Crystals, rows: Path | None, hull: Path | No
 
 
 def _show(
-    conditions: Mapping[str, Any], assessed: pd.DataFrame, scores: Mapping[str, float], files: Mapping[str, str]
+    conditions: Mapping[str, Any],
+    assessed: pd.DataFrame,
+    scores: Mapping[str, float],
+    protocols: str,
+    files: Mapping[str, str],
 ) -> None:
     hull = conditions["hull"] or "none, so nothing is said about stability"
     print()
@@ -185,6 +206,6 @@ def _show(
     print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
     for name, value, interval in findings.with_intervals(scores):
         print(f"{name:32} {value:10.4g}  {interval}".rstrip())
-    print()
+    print(f"\n{protocols}\n")
     for name, what in files.items():
         print(f"{name}: {what}")

@@ -186,7 +186,8 @@ def test_what_does_not_parse_is_attempted_but_not_relaxed(
     assert found.loc["d_broken", ["attempted", "relaxed"]].tolist() == [True, False]
     assert scores["relaxed"] == 5
     printed = capsys.readouterr().out
-    assert "hull: a test\nenergy model: CHGNet" in printed
+    assert "\nhull: a test (" in printed
+    assert "\nenergy model: CHGNet" in printed
     assert "1 of 5 cannot be used:\n  d_broken: does not parse: no data block with atoms\n" in printed
     assert f"{output / 'ranked.zip'}: relaxed crystals" in printed
     assert "- energy model: CHGNet" in (output / "summary.md").read_text()

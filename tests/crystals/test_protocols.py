@@ -42,7 +42,7 @@ def assessed(**changes: Any) -> pd.DataFrame:
     above = [energy for _, energy in CRYSTALS.values()]
     frame = {
         "id": ids,
-        "attempted": [id != "not attempted" for id in ids],
+        **{name: [id != "not attempted" for id in ids] for name in ("attempted", "relaxed")},
         "structural_valid": [id not in ("failed", "not valid") for id in ids],
         "composition_valid": [True] * count,
         "energy_above_hull": [*above, np.nan, np.nan],
