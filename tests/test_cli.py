@@ -24,14 +24,16 @@ from pipeline.stages.parameters import READ
 ROOT = Path(__file__).parents[1]
 STAGES = (
     *("assess", "calibrate", "conditional-path", "decode", "describe", "encode", "figure", "gather", "gather-relaxed"),
-    *("hull", "image-reference", "judge", "pictures", "prepare", "prepare-images", "prepare-pixels", "reference"),
-    *("relax", "sample", "score", "search", "sweeps", "table", "texts", "tokenizer-report", "train"),
+    *("hull", "image-reference", "judge", "judge-energies", "match-predictions", "pictures", "predict"),
+    *("prediction-reference", "prediction-table", "prepare", "prepare-images", "prepare-pixels", "protocols"),
+    *("reference", "relax", "sample", "score", "search", "sweeps", "table", "texts", "tokenizer-report", "train"),
     *("train-classifier", "train-tokenizer"),
 )
 COMMANDS = (
     *STAGES,
-    *("check", "dft-collect", "dft-inputs", "dvc", "evaluate-crystals", "evaluate-images", "fetch"),
-    *("generate-crystals", "generate-images", "generate-text", "jobs", "plan", "preflight", "schema", "trace"),
+    *("calibrate-models", "check", "dft-collect", "dft-inputs", "dvc", "evaluate-crystals", "evaluate-images", "fetch"),
+    *("generate-crystals", "generate-images", "generate-text", "jobs", "plan", "preflight", "reference-energies"),
+    *("schema", "trace"),
 )
 
 

@@ -52,13 +52,20 @@ MEANINGS: dict[str, tuple[str, str]] = {  # column: unit, meaning
     "dft_stable": ("", "whether it is below the hull, with at least two elements"),
     "dft_reason": ("", "why there is no such energy; empty if there is one"),
 }
-OF_JUDGE = ("eV/atom", "the same by another energy model, for the structure as the first one relaxed it")
+OF_JUDGES: dict[str, tuple[str, str]] = {  # by how the name of the column begins; it ends with the name of the judge
+    "energy_above_hull_": (
+        "eV/atom",
+        "energy above the judge's own hull, of the crystal as it was relaxed",
+    ),
+    "verdict_": ("", "the verdict by this energy"),
+}
 
 
 def readme(columns: Iterable[str]) -> str:
     """Return a table in Markdown of the columns that are there, with unit and meaning."""
     lines = ["| column | unit | meaning |", "|---|---|---|"]
     for name in columns:
-        unit, meaning = MEANINGS.get(name, OF_JUDGE if name.startswith("energy_above_hull_") else ("", ""))
+        of_judge = next((said for begin, said in OF_JUDGES.items() if name.startswith(begin)), ("", ""))
+        unit, meaning = MEANINGS.get(name, of_judge)
         lines.append(f"| `{name}` | {unit} | {meaning} |")
     return "\n".join(lines) + "\n"

@@ -18,6 +18,7 @@ from pipeline.crystals.export import write_cif_zip, write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
 from pipeline.crystals.hulls import hulls_of
+from pipeline.crystals.judging import judge_table
 from pipeline.crystals.kept_descriptions import KeptDescriptions, hash_of
 from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.protocol_table import protocol_rows, protocol_text, write_protocols
@@ -45,6 +46,7 @@ FILES_WRITTEN = {
     "relaxed.parquet": "the same with forces and steps, for `dft-inputs`",
     "protocols.md": "rates of stable, unique and new crystals as others count them; also as .csv and .json",
     "described.parquet": "structures as given, with their fingerprints",
+    "judged.parquet": "energies of the relaxed crystals by the judges of the configuration",
     "scores.json": "scores with their intervals, and what they depend on",
 }
 
@@ -74,7 +76,21 @@ def evaluate(
     train, test = _references(config, settings, rows, journal)
     described = resuming.describe(structures, settings, journal)
     after = resuming.relax(described, len(described) if relaxed is None else relaxed, settings, config.seed, journal)
-    hulls = hulls_of(model, [], published=references, judged=None, cache=Path(config.data.cache))
+    write_table(output / "relaxed.parquet", after)
+    judges, judged = [EnergyModel.of(judge) for judge in settings.judges], output / "judged.parquet"
+    if judges:
+        judge_table(
+            *(judges, config.seed),
+            relaxed=output / "relaxed.parquet",
+            journal=journal / "judging",
+            output=judged,
+            workers=settings.workers,
+            seconds=settings.seconds,
+            keep=True,
+        )
+    hulls = hulls_of(
+        model, judges, published=references, judged=judged if judges else None, cache=Path(config.data.cache)
+    )
     compared = (
         hash_of(described),
         hash_of(after),
@@ -96,11 +112,11 @@ def evaluate(
         "path": str(path),
         "n": len(assessed),
         "energy model": model.label,
+        "judges": ", ".join(judge.label for judge in judges) or None,
         **hulls.conditions,
         "training set": f"{len(train)} structures of {rows}" if train is not None else None,
     }
     write_table(output / "described.parquet", described)
-    write_table(output / "relaxed.parquet", after)
     write_table(output / "structures.parquet", assessed)
     write_csv(output / "structures.csv", assessed)
     write_extxyz(output / "relaxed.extxyz", after)
@@ -110,6 +126,8 @@ def evaluate(
         write_cif_zip(output / "ranked.zip", ranked(assessed, after), RELAXED)
     else:
         del files["ranked.zip"]
+    if not judges:
+        del files["judged.parquet"]
     protocols = protocol_rows(
         *(assessed, after, train),
         hull=hulls.conditions["hull"] or "none",

@@ -24,11 +24,13 @@ def judge_table(
     output: Path,
     workers: int,
     seconds: float,
+    keep: bool = False,
 ) -> None:
     """Write the energy of each relaxed crystal by each judge; the journal's folder has those that are already done.
 
     There is one row per judge and crystal, with the energy in eV/atom with corrections, or the reason why there is
     none. A relaxation that reached its step limit has a structure, which is judged. The seed is for provenance only.
+    The journals are removed at the end, unless the caller will `keep` them until its own work is done.
     """
     rows = records_of(read_table(relaxed, CRYSTAL_COLUMNS))
     known = [(row["id"], crystal) for row in rows if (crystal := crystal_of(row)) is not None]
@@ -47,5 +49,5 @@ def judge_table(
         print(f"{judge.label}: {sum(math.isfinite(energy) for energy, _ in energies)} of {len(rows)} crystals judged")
     write_table(output, frame_of(table, JUDGED_COLUMNS))
     write_provenance([output], {"judges": [judge.label for judge in judges]}, seed, [relaxed])
-    for kept in journals:
+    for kept in () if keep else journals:
         kept.remove()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from small_crystals import caesium_chloride, overlapping, rock_salt, table
 
-from pipeline.config import Config
+from pipeline.config import Config, EnergyModelChoice
 from pipeline.config.loading import load_config
 from pipeline.crystals import evaluate as module
 from pipeline.crystals import reference_energies, resuming, verdicts, workers
@@ -191,3 +191,20 @@ def test_what_does_not_parse_is_attempted_but_not_relaxed(
     assert "1 of 5 cannot be used:\n  d_broken: does not parse: no data block with atoms\n" in printed
     assert f"{output / 'ranked.zip'}: relaxed crystals" in printed
     assert "- energy model: CHGNet" in (output / "summary.md").read_text()
+
+
+def test_judges_of_the_configuration_say_their_own(config: Config, folder: Path, tmp_path: Path) -> None:
+    block = config.experiments["checkerboard"]
+    assert block.crystals is not None
+    judges = (EnergyModelChoice.model_validate({"name": "sevennet", "weights": "7net-0"}),)
+    crystals = block.crystals.model_copy(update={"judges": judges})
+    changed = config.model_copy(
+        update={"experiments": {"checkerboard": block.model_copy(update={"crystals": crystals})}}
+    )
+    output = tmp_path / "output"
+    evaluate(changed, "checkerboard", path=folder, relaxed=1, output=output, **references(tmp_path))
+    found = read_table(output / "structures.parquet").set_index("id")
+    assert found["energy_above_hull_sevennet_7net_0"].notna().tolist() == [True, False, False, False, False]
+    assert read_table(output / "judged.parquet")["model"].str.startswith("SevenNet 7net-0").all()
+    assert "- judges: SevenNet 7net-0" in (output / "summary.md").read_text()
+    assert "`verdict_sevennet_7net_0` |  | the verdict by this energy |" in (output / "README.md").read_text()
