@@ -45,6 +45,9 @@ def test_the_first_structure_counts_for_one_and_the_best_of_all_for_several() ->
     assert best["match_rate_low"] < 50 < best["match_rate_high"]
     assert best["rmse_low"] == pytest.approx(0.1)
     assert best["rmse_high"] == pytest.approx(0.3)
+    assert "structures_that_match" not in first
+    assert best["structures_that_match"] == 37.5  # 3 of 8, though only one of the first matches
+    assert best["structures_that_match_low"] < 37.5 < best["structures_that_match_high"]
 
 
 def test_matches_that_are_not_valid_count_apart_as_the_peers_count() -> None:
