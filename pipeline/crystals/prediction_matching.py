@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.peers import composition_valid_peers, structural_valid_peers
 from pipeline.crystals.table import Row, crystals_of, frame_of, records_of
-from pipeline.crystals.validity import composition_valid, structural_valid
 from pipeline.crystals.workers import run_tasks
 from pipeline.store.journal import Journal
 
@@ -69,8 +69,8 @@ def match(pair: tuple[Crystal, Crystal]) -> Match:
 
 
 def is_valid(crystal: Crystal) -> bool:
-    """Return whether composition and structure are valid; the peers also refuse what they find no fingerprint of."""
-    return composition_valid(crystal.composition, "smact14") and structural_valid(crystal)
+    """Return whether both are valid by the peers' rules; the peers also refuse what they find no fingerprint of."""
+    return composition_valid_peers(crystal.composition) and structural_valid_peers(crystal)
 
 
 @cache
