@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 GENERATED = 0.1  # A
 RELAXED = 0.01  # A
 UNKNOWN = 0  # the number of no space group
+SHORTEST_VECTOR = 2.0  # A; no known lattice has a shorter one, and below 1.2 moyopy's search may fill the memory
 ONE_PLACE = 1e-3  # A; two atoms this close, after symmetry is exact, are one
 DENOMINATOR = 24  # of any translation of a space group
 
@@ -75,12 +76,15 @@ def without_symmetry(crystal: Crystal) -> Symmetrised:
 
 
 def _dataset(crystal: Crystal, tolerance: float) -> MoyoDataset | None:
-    """Return what moyopy finds; None if the cell cannot exist or atoms share a place."""
+    """Return what moyopy finds; None if the cell cannot exist or is thinner than any, or if atoms share a place."""
     from moyopy import Cell, MoyoDataset, Setting
 
     if not len(crystal.numbers) or fault_of_cell(crystal.lengths, crystal.angles):
         return None
-    basis = crystal.structure().lattice.matrix
+    lattice = crystal.structure().lattice
+    if min(lattice.get_lll_reduced_lattice().abc) < SHORTEST_VECTOR:
+        return None
+    basis = lattice.matrix
     cell = Cell(basis.tolist(), crystal.fractions.tolist(), crystal.numbers.tolist())
     try:
         return MoyoDataset(cell, symprec=tolerance, setting=Setting.standard())

@@ -15,7 +15,7 @@ from small_crystals import caesium_chloride, crystal, table
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.export import cif_text, write_cif_zip
 from pipeline.crystals.reading import read_structures
-from pipeline.crystals.symmetry import GENERATED, RELAXED, space_group, symmetrised
+from pipeline.crystals.symmetry import GENERATED, RELAXED, UNKNOWN, space_group, symmetrised
 from pipeline.crystals.table import crystals_of
 from pipeline.crystals.tokens import decode, encode
 
@@ -147,3 +147,10 @@ def test_an_archive_of_symmetrised_files_comes_back(tmp_path: Path) -> None:
     assert back.keys() == crystals.keys()
     for id, one in back.items():
         assert StructureMatcher(scale=False).fit(one.structure(), crystals[id].structure())
+
+
+@pytest.mark.parametrize("shortest", [0.1, 0.4, 1.9])
+def test_a_lattice_thinner_than_any_has_no_symmetry_and_costs_no_memory(shortest: float) -> None:
+    thin = crystal("thin", 3.0, {(0, 0, 0): 11, (0.5, 0.5, 0.5): 17}, lengths=[20.8, shortest, 8.1])
+    assert space_group(thin, GENERATED) == UNKNOWN
+    assert symmetrised(thin, GENERATED) is None
