@@ -23,7 +23,9 @@ from pipeline.store.parquet import read_table, write_table
 
 
 @pytest.fixture(autouse=True)
-def errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def hull_of_the_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Give every energy the same uncertainty, and compare with the hull of the test, not with the model's own."""
+    monkeypatch.setattr(reference_energies, "TABLES", tmp_path / "none")
     monkeypatch.setattr(verdicts, "uncertainty", lambda model, chemistry: 0.03)
 
 
@@ -86,9 +88,7 @@ def test_what_has_no_reference_is_left_out_and_said(
     folder: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reference_energies, "TABLES", tmp_path / "none")
     output = tmp_path / "output"
     scores = evaluate(config, "checkerboard", path=folder, relaxed=0, rows=None, hull=None, output=output)
     printed = capsys.readouterr().out
