@@ -1,17 +1,10 @@
 # Structure prediction: compositions of test structures are given, and cell and sites are compared with the real ones.
 from pipeline.config import PREDICTED
-from pipeline.stages.predicting import all_predictions
 
 
 localrules:
     prediction_reference,
     prediction_table,
-
-
-def matches_of(wildcards):
-    """Return the matches of all predictions of an experiment."""
-    names = [one.name for one in all_predictions(job_of(wildcards))]
-    return [at(Place.MATCHES, experiment=wildcards.experiment, name=name) for name in names]
 
 
 rule predict:
