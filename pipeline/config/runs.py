@@ -25,6 +25,9 @@ class Training(Strict):
     )
     learning_rate: float = Field(1e-3, gt=0, description="step size of AdamW after the warm-up")
     warmup: int = Field(0, ge=0, description="steps in which the learning rate rises linearly from zero")
+    decay: Literal["none", "linear", "cosine"] = Field(
+        "none", description="how the learning rate falls to zero from the warm-up to the last step"
+    )
     betas: tuple[Annotated[float, Field(ge=0, lt=1)], Annotated[float, Field(ge=0, lt=1)]] = Field(
         (0.9, 0.999), description="AdamW's decay rates of the first and second moment"
     )
@@ -44,6 +47,11 @@ class Training(Strict):
     validate_every: int = Field(500, ge=1, description="steps between two validations")
     checkpoint_every: int = Field(500, ge=1, description="steps between two checkpoints")
     resources: TrainingResources = Field(TrainingResources(), description="what a training job asks of the machine")
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether a training with more steps begins with the same steps, and so can go on from these."""
+        return self.decay == "none"
 
     @model_validator(mode="after")
     def _parts_of_equal_size(self) -> "Training":

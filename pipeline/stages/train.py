@@ -70,7 +70,8 @@ def train(
         validation = LabelledRows(validation, data.labels["validation"])[torch.arange(len(validation))]
 
     objective = objective_of(run, data, network, conditional=told)
-    states = Checkpoints(checkpoints, train.fingerprint(job, [tokens], without=["training.steps"]))
+    without = ["training.steps"] if run.training.can_grow else []
+    states = Checkpoints(checkpoints, train.fingerprint(job, [tokens], without))
 
     def seconds(precision: Precision) -> float:
         trial = new_fabric(run.training.model_copy(update={"precision": precision}), gpus, GPUS)

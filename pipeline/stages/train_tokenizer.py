@@ -64,7 +64,8 @@ def train_tokenizer(
     fabric.launch()
     torch.manual_seed(derive_seed(seed, "weights"))
     network = new_vqgan(chosen, description, needed)  # it must know how many processes train it
-    made_from = train_tokenizer.fingerprint(job, inputs, without=["tokenizer.training.steps"])
+    without = ["tokenizer.training.steps"] if chosen.training.can_grow else []
+    made_from = train_tokenizer.fingerprint(job, inputs, without)
     made_from = settings_hash({"made_from": made_from, "devices": chosen.training.resources.devices})
     with TensorBoardLog(events) as log:
         fitted = fit(

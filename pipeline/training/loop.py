@@ -27,6 +27,7 @@ from pipeline.training.checkpoint import Checkpoints
 from pipeline.training.gradients import Objective, add_gradients
 from pipeline.training.history import Row
 from pipeline.training.processes import stop_requests
+from pipeline.training.schedule import learning_rate
 from pipeline.training.watch import Reading, Watch
 
 
@@ -103,7 +104,7 @@ def fit(
         while done < training.steps and not stopped:
             with _read_at_the_end(watch, around(), training, checkpoints) as readings:
                 for step in range(done, _next_reading(done, training)):
-                    rate = training.learning_rate * min(1.0, (step + 1) / max(1, training.warmup))
+                    rate = learning_rate(training, step)
                     for group in optimiser.param_groups:
                         group["lr"] = rate
                     loss = add_gradients(fabric, model, objective, batches.at(step), seed, step)

@@ -19,9 +19,14 @@ ATOMS = (5, 1, 3, 4)
 TIMES = torch.tensor([0.0, 0.3, 0.6, 0.9])
 
 
+@pytest.fixture(params=[False, True], ids=["plain", "contacts"])
+def options(request: pytest.FixtureRequest) -> Options:
+    return SMALL.model_copy(update={"contacts": request.param})
+
+
 @pytest.fixture
-def network() -> Any:
-    return stirred(build(SMALL, VOCABULARY, length_of(5)))
+def network(options: Options) -> Any:
+    return stirred(build(options, VOCABULARY, length_of(5)))
 
 
 @pytest.fixture
@@ -61,11 +66,13 @@ def test_tokens_of_the_cell_have_an_order(network: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ROUNDING, ids=str)
 @pytest.mark.parametrize("max_atoms", [3, 4, 9, 20])
-def test_logits_do_not_depend_on_the_number_of_pads(network: Any, max_atoms: int, dtype: torch.dtype) -> None:
+def test_logits_do_not_depend_on_the_number_of_pads(
+    network: Any, options: Options, max_atoms: int, dtype: torch.dtype
+) -> None:
     used = length_of(3)
     x, other = random_crystals([3], 5), torch.full((1, length_of(max_atoms)), PAD)
     other[:, :used] = x[:, :used]
-    differently_long = build(SMALL, VOCABULARY, length_of(max_atoms)).eval()
+    differently_long = build(options, VOCABULARY, length_of(max_atoms)).eval()
     differently_long.load_state_dict(network.state_dict())
     logits = differently_long.to(dtype)(other, TIMES[:1])[:, :used]
     expected = network.to(dtype)(x, TIMES[:1])[:, :used]
@@ -100,11 +107,13 @@ def test_time_matters(network: Any, x: Tensor) -> None:
     assert (network(x, TIMES) - network(x, TIMES.flip(0))).abs().amax(-1).min() > 1e-3
 
 
-def test_before_training_all_tokens_are_equally_likely(x: Tensor) -> None:
-    assert not build(SMALL, VOCABULARY, x.shape[1])(x, TIMES).any()
+def test_before_training_all_tokens_are_equally_likely(x: Tensor, options: Options) -> None:
+    assert not build(options, VOCABULARY, x.shape[1])(x, TIMES).any()
 
 
 def test_the_gradient_reaches_every_parameter(network: Any, x: Tensor) -> None:
+    second = slice(CELL + PER_ATOM, CELL + 2 * PER_ATOM)
+    x[:, second] = random_crystals(ATOMS, 5)[:, second]  # an atom whose place is known
     loss = functional.cross_entropy(network(x, TIMES).flatten(0, 1), x.flatten())
     assert without_gradient(network, loss) == []
 

@@ -155,6 +155,21 @@ def test_checkpoints_serve_exactly_the_settings_that_give_the_same_weights(
     assert of([]) != before
 
 
+def test_a_decayed_training_with_more_steps_begins_anew(
+    tiny_file: Callable[..., Path], tokens: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its learning rates would differ from the first step on."""
+
+    def decayed(*settings: str) -> Config:
+        keys = ("training.decay=cosine", *settings)
+        return load_config(tiny_file(), [parse_setting(f"experiments.checkerboard.{key}") for key in keys])
+
+    train(decayed(), tokens, tmp_path)
+    capsys.readouterr()
+    train(decayed("training.steps=30"), tokens, tmp_path)
+    assert "going on" not in capsys.readouterr().out
+
+
 def test_dropout_and_noise_have_streams_of_their_own(
     config: Config, tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """The training loop: going on after a stop, its guards, and what it reports."""
 
+import math
 import os
 import signal
 
@@ -105,6 +106,16 @@ def test_the_history_has_the_losses_and_the_warm_up(problem: Problem) -> None:
     assert [row["step"] for row in history] == [4, 8, 10, 12, 16, 20]
     assert [row["learning_rate"] for row in history] == pytest.approx([0.005, 0.01, 0.01, 0.01, 0.01, 0.01])
     assert [row["validation_loss"] is not None for row in history] == [False, False, True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("decay", "expected"), [("linear", [0.005, 0.01, 0.0092, 0.0075, 0.0042, 0.0008]), ("cosine", None)]
+)
+def test_a_decayed_learning_rate_falls_to_zero(problem: Problem, decay: str, expected: list[float] | None) -> None:
+    rates = [row["learning_rate"] for row in problem.train(learning_rate=0.01, warmup=8, decay=decay).history]
+    if expected is None:
+        expected = [0.005, 0.01, *(0.005 * (1 + math.cos(math.pi * done / 12)) for done in (1, 3, 7, 11))]
+    assert rates == pytest.approx(expected, abs=1e-4)
 
 
 def test_training_lowers_the_validation_loss(problem: Problem) -> None:

@@ -16,7 +16,6 @@ from pipeline.config.loading import load_config, with_types
 from pipeline.errors import KinoflowError
 from pipeline.stages import load_stages, stage_called
 from pipeline.stages.job import Job
-from pipeline.stages.predicting import all_predictions
 from pipeline.store.code import constant_of
 from pipeline.store.places import Place
 
@@ -242,12 +241,6 @@ def figure_scores(wildcards):
     """Return the scores, if the figure shows them."""
     drawn_by = STAGES["figure"].chosen(job_of(wildcards))[0]
     return rows_at(Place.SCORES)(wildcards) if constant_of(drawn_by, "SCORES", False) else []
-
-
-def matches_of(wildcards):
-    """Return the matches of all predictions of an experiment."""
-    names = [one.name for one in all_predictions(job_of(wildcards))]
-    return [at(Place.MATCHES, experiment=wildcards.experiment, name=name) for name in names]
 
 
 structures_of = rows_at(Place.STRUCTURES, ".parquet", among=CRYSTALS)

@@ -1,5 +1,6 @@
 # Structure prediction: compositions of test structures are given, and cell and sites are compared with the real ones.
 from pipeline.config import PREDICTED
+from pipeline.stages.predicting import all_predictions
 
 
 localrules:
@@ -86,7 +87,9 @@ rule match_predictions:
 rule prediction_table:
     """Make the table of structure prediction."""
     input:
-        matches=matches_of,
+        matches=lambda wildcards: [
+            at(Place.MATCHES, experiment=one.experiment, name=one.name) for one in all_predictions(job_of(wildcards))
+        ],
     output:
         **table_at(Place.PREDICTION_TABLE),
     log:

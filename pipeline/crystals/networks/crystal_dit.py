@@ -5,11 +5,13 @@ pads. Letters in shapes: B crystals, D = 6 + 4 a tokens of each, W features.
 """
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.crystals.networks import CrystalLayout, present_atoms
-from pipeline.crystals.tokens import CELL, PER_ATOM
+from pipeline.crystals.networks.contacts import Contacts
+from pipeline.crystals.tokens import CELL, FIRST_FRACTION, ONE, PER_ATOM
 from pipeline.flow import device
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
@@ -23,7 +25,12 @@ CONDITION_RATIO = 7 / 4
 
 
 class Options(TransformerOptions):
-    """The size of the network."""
+    """The size of the network, and what it is told besides tokens."""
+
+    contacts: bool = Field(
+        False,
+        description="whether the last unknown coordinate of an atom gets terms by its distances to the atoms around",
+    )
 
 
 class CrystalDit(Denoiser):
@@ -42,6 +49,7 @@ class CrystalDit(Denoiser):
         self.blocks = Blocks(options, condition_width)
         self.split_atom = nn.Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
         self.head = Head(width, condition_width, tokens)
+        self.contacts = Contacts(tokens) if options.contacts else None
         self.places: Tensor
         self.register_buffer("places", torch.arange(CELL + layout.atoms).clamp(max=CELL), persistent=False)
 
@@ -54,7 +62,10 @@ class CrystalDit(Denoiser):
             features = self.blocks(features, modulations, sight)
             cell, atoms = features[:, :CELL], features[:, CELL:]
             split = self.split_atom(atoms).view(len(x), x.shape[1] - CELL, -1)  # [B, 4 a, W]
-            return self.head(torch.cat([cell, split], dim=1), head_modulation)
+            logits = self.head(torch.cat([cell, split], dim=1), head_modulation)
+            return self._with_contacts(logits.flatten(0, 1), x, torch.arange(x.numel(), device=x.device)).view_as(
+                logits
+            )
         crystal, column = at // x.shape[1], at % x.shape[1]
         atom, part = (column - CELL) // PER_ATOM, (column - CELL) % PER_ATOM
         place = torch.where(column < CELL, column, CELL + atom)
@@ -65,7 +76,16 @@ class CrystalDit(Denoiser):
             numbers = torch.arange(features[..., 0].numel(), device=x.device).view(len(x), -1)
         asked = self.blocks(features, modulations, sight, at=numbers[crystal, place])  # [n, W]
         split = self.split_atom(asked).unflatten(-1, (PER_ATOM, -1))[torch.arange(len(at), device=at.device), part]
-        return self.head(torch.where(column[:, None] < CELL, asked, split), head_modulation, crystal)
+        logits = self.head(torch.where(column[:, None] < CELL, asked, split), head_modulation, crystal)
+        return self._with_contacts(logits, x, at)
+
+    def _with_contacts(self, logits: Tensor, x: Tensor, at: Tensor) -> Tensor:
+        """Return the logits [n, K] of the tokens `at` [n], those of coordinates with what the atoms around say."""
+        if self.contacts is None:
+            return logits
+        which, terms = self.contacts(x, at)
+        added = functional.pad(terms, (FIRST_FRACTION, logits.shape[1] - ONE))
+        return logits.index_add(0, which, added.to(logits.dtype))
 
     def _rectangle(self, x: Tensor) -> tuple[Tensor, Sight]:
         """Return the features of the cells and of the atoms of crystals x [B, D], [B, 6 + a, W]; pads are hidden."""
