@@ -8,6 +8,7 @@ Atoms may be as far from where a symmetry puts them as the tolerance says:
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ UNKNOWN = 0  # the number of no space group
 SHORTEST_VECTOR = 2.0  # A; no known lattice has a shorter one, and below 1.2 moyopy's search may fill the memory
 ONE_PLACE = 1e-3  # A; two atoms this close, after symmetry is exact, are one
 DENOMINATOR = 24  # of any translation of a space group
+
+logging.getLogger("moyo").setLevel(logging.ERROR)  # it warns of every supercell, hundreds of times in a run
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,6 +84,11 @@ def test_a_space_group_does_not_depend_on_cell_and_origin(number: int) -> None:
     assert [space_group(of_group(number, seed)) for seed in range(3)] == [number] * 3
 
 
+def test_a_supercell_has_the_space_group_of_its_crystal_and_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert space_group(crystal("two cells", (8, 4, 4), {(0, 0, 0): 11, (0.5, 0, 0): 11})) == 221
+    assert capfd.readouterr() == ("", "")
+
+
 def test_an_atom_may_be_off_its_place_by_the_tolerance() -> None:
     off = rock_salt()
     off.fractions[0, 0] += 0.05 / 5.64
