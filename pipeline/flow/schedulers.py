@@ -59,6 +59,27 @@ class Polynomial(Scheduler):
         return kappa ** (1 / self.exponent)
 
 
+class FromEnd(Scheduler):
+    """1 - kappa = (1 - t)^exponent: as fast at the start as `Polynomial` is at the end.
+
+    >>> FromEnd(3).kappa(torch.tensor(0.5), x1=torch.tensor(0))
+    tensor(0.8750)
+    """
+
+    def __init__(self, exponent: float) -> None:
+        check_positive(exponent, "exponent")
+        self.exponent = exponent
+
+    def clock(self, t: Tensor, x1: Tensor) -> Tensor:
+        return -self.exponent * torch.log1p(-t)
+
+    def rate(self, t: Tensor, x1: Tensor) -> Tensor:
+        return self.exponent / (1 - t)
+
+    def time(self, kappa: Tensor) -> Tensor:
+        return 1 - (1 - kappa) ** (1 / self.exponent)
+
+
 class Cosine(Scheduler):
     """kappa = 1 - cos(pi t / 2). The share of tokens still to move is a cosine, as in masked image models.
 
@@ -145,6 +166,17 @@ def cubic(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
     tensor(0.1250)
     """
     return Polynomial(3)
+
+
+@SCHEDULERS.register("early_cubic")
+def early_cubic(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
+    """kappa = 1 - (1 - t)^3. Beside kinds of tokens with the cubic scheduler, those with this one mostly come first.
+
+    >>> scheduler = SCHEDULERS.get("early_cubic")(torch.zeros(2), torch.tensor([True, True]))
+    >>> scheduler.kappa(torch.tensor(0.5), x1=torch.tensor(0))
+    tensor(0.8750)
+    """
+    return FromEnd(3)
 
 
 @SCHEDULERS.register("cosine")

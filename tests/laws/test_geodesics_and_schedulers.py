@@ -45,7 +45,7 @@ def test_kinetic_optimal_path_has_energy_four_omega_squared_and_no_scheduler_has
         omega = math.acos(math.sqrt(float(source[0, x1])))
         best = _energy(MixturePath(SEVEN, source, "kinetic_optimal"), x1)
         assert abs(best - 4 * omega**2) < 1e-6 * best
-        for scheduler in ("linear", "cubic", "cosine"):
+        for scheduler in ("linear", "cubic", "early_cubic", "cosine"):
             assert _energy(MixturePath(SEVEN, source, scheduler), x1) > best * 1.01
 
 
@@ -82,7 +82,8 @@ def test_kinetic_optimal_scheduler_has_the_limits_of_mask_and_of_full_source_mas
 
 
 @pytest.mark.parametrize(
-    ("name", "half"), [("linear", 0.5), ("cubic", 0.125), ("cosine", 1 - 0.5**0.5), ("kinetic_optimal", 2 / 3)]
+    ("name", "half"),
+    [("linear", 0.5), ("cubic", 0.125), ("cosine", 1 - 0.5**0.5), ("early_cubic", 0.875), ("kinetic_optimal", 2 / 3)],
 )
 def test_schedulers_have_their_value_half_way(name: str, half: float) -> None:
     scheduler = SCHEDULERS.get(name)(torch.tensor([0.25]), torch.tensor([True]))  # omega = pi / 3

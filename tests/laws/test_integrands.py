@@ -31,7 +31,7 @@ def random_case(path: Path, seed: int, count: int = 40) -> tuple[Tensor, Tensor,
     return x1, t[:, None].expand(count, 3), x_t, log_posterior(path, logits, x1, x_t)
 
 
-@pytest.mark.parametrize("scheduler", ["linear", "cubic", "cosine", "kinetic_optimal"])
+@pytest.mark.parametrize("scheduler", ["linear", "cubic", "early_cubic", "cosine", "kinetic_optimal"])
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics"])
 def test_mixture_bound_equals_the_general_bound(name: str, scheduler: str) -> None:
     path = example_path(name, SIX, scheduler=scheduler)
@@ -59,7 +59,7 @@ def test_marginal_velocity_does_not_depend_on_the_memory_budget(name: str) -> No
     assert torch.allclose(whole, parts, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("scheduler", ["linear", "cubic", "cosine", "kinetic_optimal"])
+@pytest.mark.parametrize("scheduler", ["linear", "cubic", "early_cubic", "cosine", "kinetic_optimal"])
 def test_masked_form_is_the_mixture_bound_and_a_weighted_cross_entropy(scheduler: str) -> None:
     path = example_path("mask", SIX, scheduler=scheduler)
     x1, t, x_t, posterior = random_case(path, 6)

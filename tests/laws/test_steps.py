@@ -49,7 +49,7 @@ def test_campbell_follows_the_metric_path_worse() -> None:
     assert worst_deviation(metric_transition(campbell), 5, 64) > 1.5 * worst_deviation(metric_transition(), 5, 64)
 
 
-@pytest.mark.parametrize("scheduler", ["linear", "cubic", "cosine", "kinetic_optimal"])
+@pytest.mark.parametrize("scheduler", ["linear", "cubic", "early_cubic", "cosine", "kinetic_optimal"])
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics"])
 def test_exact_step_follows_a_mixture_without_error_in_three_steps(name: str, scheduler: str) -> None:
     path = example_path(name, Vocabulary.single(5, specials=1), scheduler=scheduler)
