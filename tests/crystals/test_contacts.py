@@ -108,3 +108,40 @@ def test_a_network_can_rule_out_that_two_atoms_are_in_one_place() -> None:
     assert FIRST_FRACTION <= taken < ONE
     assert after[taken] < before[taken] - 50
     assert (after - before)[FIRST_ELEMENT:].abs().max() < 1
+
+
+def excluding(x: Tensor, at: list[int]) -> list[int]:
+    """Return the values that have no chance because they are closer than 0.5 A to another atom."""
+    contacts = Contacts(VOCABULARY.size, shortest=0.5).eval()
+    return (terms(contacts, x, at)[0] < -1000).nonzero().flatten().tolist()
+
+
+def test_no_atom_is_put_closer_to_another_than_the_shortest_distance() -> None:
+    x = crystal([[0.5, 0.5, 0.0], [0.52, 0.5, 0.25], [0.0, 0.0, 0.6]], (10, 10, 10), (90, 90, 90))
+    x[0, z_of(0)] = MASK
+    assert excluding(x, [z_of(0)]) == list(range(21, 30))  # 0.2 A aside, so less than 0.46 A along
+
+
+def test_in_a_cell_that_is_not_known_no_value_is_excluded() -> None:
+    x = crystal([[0.5, 0.5, 0.0], [0.5, 0.5, 0.25]], (10, 10, 10), (90, 90, 90))
+    x[0, [z_of(0), 2]] = MASK
+    assert not excluding(x, [z_of(0)])
+
+
+def test_where_every_value_is_too_close_all_are_possible_alike() -> None:
+    x = crystal([[0.0, 0.0, 0.1]] + [[0.0, 0.0, place / 20] for place in range(20)], (8, 8, 8), (90, 90, 90))
+    x[0, z_of(0)] = MASK
+    found = terms(Contacts(VOCABULARY.size, shortest=0.5).eval(), x, [z_of(0)])[0]
+    assert found.isfinite().all()
+    assert (found == found[0]).all()
+
+
+def test_nothing_is_excluded_while_a_network_trains() -> None:
+    x = crystal([[0.5, 0.5, 0.0], [0.5, 0.5, 0.25]], (10, 10, 10), (90, 90, 90))
+    x[0, z_of(0)] = MASK
+    assert not terms(Contacts(VOCABULARY.size, shortest=0.5).train(), x, [z_of(0)]).any()
+
+
+def test_a_shortest_distance_needs_contacts() -> None:
+    with pytest.raises(ValueError, match="shortest: needs contacts: true"):
+        Options(shortest=0.5)

@@ -23,14 +23,20 @@ CUTOFF = 6.4  # Angstrom
 BINS = 32  # distances at which the function is learned; it is linear in between, and constant beyond
 RANK = 16  # numbers of an element
 STEEPNESS = 8.0  # nats by which the function changes if its weight changes by one; repulsion is strong
+EXCLUDED = -1e4  # nats of a value without a chance; they are finite, so that all values may be excluded
 VOLUME = 20.0  # cubic Angstrom of an atom in a cell that is not known yet
 
 
 class Contacts(nn.Module):
-    """A function of distance and two elements: one for cells that are known, and one for those that are guessed."""
+    """A function of distance and two elements: one for cells that are known, and one for those that are guessed.
 
-    def __init__(self, tokens: int) -> None:
+    In a known cell, values that bring an atom closer than `shortest` (Angstrom) to another have no chance at all,
+    unless all values do. The data has such crystals nowhere, so this takes effect in evaluation only.
+    """
+
+    def __init__(self, tokens: int, shortest: float = 0.0) -> None:
         super().__init__()
+        self.shortest = shortest
         self.own = nn.Embedding(tokens, RANK)
         self.other = nn.Embedding(tokens, RANK)
         self.by_elements = nn.Parameter(torch.zeros(2, RANK, BINS))
@@ -49,13 +55,17 @@ class Contacts(nn.Module):
         kind = cells.known.long()[last.crystal]
         table = torch.einsum("mar,mrb->mab", pairs, self.by_elements[kind]) + self.of_all[kind][:, None]
         table = STEEPNESS * table * (around & ~own)[..., None]
-        total = table.new_zeros(*elements.shape, VALUES)
+        total, excluded = table.new_zeros(*elements.shape, VALUES), None
+        reach = self.shortest * (cells.known[last.crystal][:, None] & around & ~own)[..., None]  # [m, a, 1]
         for distance in _distances(fractions[last.crystal] / VALUES, own, last.axis, cells.metric[last.crystal]):
             place = (distance * ((BINS - 1) / CUTOFF)).clamp(max=BINS - 1)
             low = place.detach().floor().clamp(max=BINS - 2)
             share, low = (place - low).to(table.dtype), low.long()
             total = total + torch.lerp(table.gather(2, low), table.gather(2, low + 1), share)
-        return which, total.sum(1)
+            if self.shortest and not self.training:
+                excluded = distance < reach if excluded is None else excluded | (distance < reach)
+        terms = total.sum(1)
+        return which, terms if excluded is None else terms.masked_fill(excluded.any(1), EXCLUDED)
 
 
 class _Last(NamedTuple):

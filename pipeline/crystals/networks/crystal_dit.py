@@ -5,7 +5,7 @@ pads. Letters in shapes: B crystals, D = 6 + 4 a tokens of each, W features.
 """
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -31,6 +31,15 @@ class Options(TransformerOptions):
         False,
         description="whether the last unknown coordinate of an atom gets terms by its distances to the atoms around",
     )
+    shortest: float = Field(
+        0.0, ge=0, le=2, description="with contacts: Angstrom below which no two atoms are put; 0: no limit"
+    )
+
+    @model_validator(mode="after")
+    def _a_limit_needs_contacts(self) -> "Options":
+        if self.shortest and not self.contacts:
+            raise ValueError("shortest: needs contacts: true, which compute the distances")
+        return self
 
 
 class CrystalDit(Denoiser):
@@ -49,7 +58,7 @@ class CrystalDit(Denoiser):
         self.blocks = Blocks(options, condition_width)
         self.split_atom = nn.Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
         self.head = Head(width, condition_width, tokens)
-        self.contacts = Contacts(tokens) if options.contacts else None
+        self.contacts = Contacts(tokens, options.shortest) if options.contacts else None
         self.places: Tensor
         self.register_buffer("places", torch.arange(CELL + layout.atoms).clamp(max=CELL), persistent=False)
 
