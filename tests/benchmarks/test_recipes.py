@@ -1,0 +1,55 @@
+"""The study of recipes of training."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from benchmarks.recipes import study
+from benchmarks.recipes.figure import draw
+from benchmarks.recipes.study import Study, merged
+from pipeline.errors import KinoflowError
+
+
+def small_study(folder: Path, **recipes: dict[str, Any]) -> Study:
+    block = "experiments.checkerboard"
+    settings = [f"{block}.data.train=200", f"{block}.data.validation=20", f"{block}.model.width=8"]
+    base = {"path": {"name": "mask", "scheduler": "cubic"}, "loss": "cross_entropy", "training": {"batch": 16}}
+    return Study("boards", folder, "demo", "checkerboard", settings, base, 0.0001, 0, recipes)
+
+
+def test_recipes_get_the_same_time_and_are_judged_alike(tmp_path: Path) -> None:
+    boards = small_study(tmp_path, plain={}, bound={"loss": "mixture_elbo"})
+    rows = [boards.measured(name) for name in boards.recipes]
+    assert [row["steps"] for row in rows] == [study.ROUND, study.ROUND]  # the least
+    assert all(1 < row["validation_loss"] < 4 for row in rows)
+    pd.testing.assert_frame_equal(boards.table(), pd.DataFrame(rows), rtol=1e-3, check_dtype=False)
+    draw(boards.table(), tmp_path / "boards.png")
+    assert (tmp_path / "boards.png").stat().st_size > 5000
+
+
+def test_what_is_in_the_table_is_not_trained_again_unless_its_settings_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = small_study(tmp_path, plain={}).measured("plain")
+    trained = []
+    monkeypatch.setattr(study, "train", lambda job, **paths: trained.append(job.run.training.learning_rate))
+    assert small_study(tmp_path, plain={}).measured("plain")["validation_loss"] == pytest.approx(
+        first["validation_loss"], rel=1e-3
+    )
+    with pytest.raises(KinoflowError, match="weights: cannot be read"):
+        small_study(tmp_path, plain={"training": {"learning_rate": 0.5}}).measured("plain")
+    assert trained == [0.5]
+
+
+def test_the_recipe_wins_over_the_base() -> None:
+    both = merged({"model": {"width": 1, "depth": 2}, "loss": "a"}, {"model": {"width": 3}, "seed": 1})
+    assert both == {"model": {"width": 3, "depth": 2}, "loss": "a", "seed": 1}
+
+
+@pytest.mark.parametrize("file", sorted(Path(study.__file__).parent.glob("*.yaml")), ids=lambda file: file.stem)
+def test_the_recipes_of_the_studies_are_valid(file: Path, tmp_path: Path) -> None:
+    read = Study.read(file, tmp_path, None)
+    for name, recipe in read.recipes.items():
+        assert read.job(recipe).name == study.RUN, name
