@@ -10,6 +10,7 @@ import torch
 import yaml
 
 from pipeline.config import Config
+from pipeline.config.expansion import merge
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.crystals.peers import composition_valid_peers, structural_valid_peers
 from pipeline.crystals.tokens import decode
@@ -76,9 +77,9 @@ class Study:
 
     def job(self, recipe: dict[str, Any], steps: int | None = None) -> RunJob:
         """Return the training by a recipe."""
-        run = merged(self.base, recipe)
+        run = merge(self.base, recipe)
         if steps:
-            run = merged(run, {"training": {"steps": steps, "log_every": ROUND, "validate_every": max(steps // 4, 1)}})
+            run = merge(run, {"training": {"steps": steps, "log_every": ROUND, "validate_every": max(steps // 4, 1)}})
         runs = {"experiments": {self.experiment: {"runs": {RUN: run}}}}
         config = load_config(CONFIG / f"{self.scale}.yaml", [*map(parse_setting, self.settings), runs])
         return RunJob(config, self.experiment, RUN)
@@ -151,9 +152,3 @@ def seconds_a_step(job: RunJob, data: TokenData) -> float:
         optimiser.step()
         optimiser.zero_grad()
     return (time.process_time() - start) / TRIED
-
-
-def merged(base: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return two nested dictionaries as one; the second wins."""
-    both = {key: merged(base[key], other[key]) for key in base.keys() & other.keys() if isinstance(other[key], dict)}
-    return base | other | both

@@ -16,6 +16,7 @@ from pipeline.flow.elbo import general_elbo
 from pipeline.flow.errors import FlowError
 from pipeline.flow.mixture_bounds import masked_elbo, mixture_elbo, token_rates
 from pipeline.flow.paths.base import Path
+from pipeline.flow.paths.kindwise import KindwisePath
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import log_posterior
 from pipeline.flow.rates import rates_of
@@ -59,12 +60,18 @@ def cross_entropy(path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor
 def negative_mixture_elbo(
     path: Path, logits: Tensor, x1: Tensor, x_t: Tensor, t: Tensor, of: Tensor | None = None
 ) -> Tensor:
-    """Return the negative bound of a mixture path under its kinetic-optimal velocity.
+    """Return the negative bound of a mixture path, or of one for each kind, under its kinetic-optimal velocity.
 
     >>> path, x1 = build_path("uniform", Vocabulary.single(2), scheduler="linear"), torch.tensor([[0, 1]])
     >>> negative_mixture_elbo(path, torch.zeros(1, 2, 2), x1, torch.tensor([[1, 1]]), torch.tensor([0.5]))
     tensor([[0.3863, 1.0000]])
     """
+    if isinstance(path, KindwisePath):
+        data, times = _aligned(path, x1, t, of)
+        return path.of_kinds(
+            path.vocabulary.kinds_of(data),
+            lambda own, at: -mixture_elbo(_mixture(own, "mixture_elbo"), logits[at], data[at], times[at], x_t[at]),
+        )
     mixture, rates = _mixture(path, "mixture_elbo"), None
     if of is not None and mixture.scheduler.token_dependent:
         rates = token_rates(mixture, t.double()), of

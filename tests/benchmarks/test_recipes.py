@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.recipes import study
 from benchmarks.recipes.figure import draw
-from benchmarks.recipes.study import Study, merged
+from benchmarks.recipes.study import Study
 from pipeline.errors import KinoflowError
 
 
@@ -41,11 +41,6 @@ def test_what_is_in_the_table_is_not_trained_again_unless_its_settings_change(
     with pytest.raises(KinoflowError, match="weights: cannot be read"):
         small_study(tmp_path, plain={"training": {"learning_rate": 0.5}}).measured("plain")
     assert trained == [0.5]
-
-
-def test_the_recipe_wins_over_the_base() -> None:
-    both = merged({"model": {"width": 1, "depth": 2}, "loss": "a"}, {"model": {"width": 3}, "seed": 1})
-    assert both == {"model": {"width": 3, "depth": 2}, "loss": "a", "seed": 1}
 
 
 @pytest.mark.parametrize("file", sorted(Path(study.__file__).parent.glob("*.yaml")), ids=lambda file: file.stem)

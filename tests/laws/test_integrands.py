@@ -10,7 +10,7 @@ from pipeline.flow import chunks
 from pipeline.flow.elbo import general_elbo
 from pipeline.flow.losses import LOSSES, stratified_times
 from pipeline.flow.mixture_bounds import masked_elbo, mixture_elbo
-from pipeline.flow.paths import PATHS, Path, example_path
+from pipeline.flow.paths import PATHS, Path, build_path, example_path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import log_posterior
 from pipeline.flow.rates import Rates, rates_of
@@ -38,6 +38,24 @@ def test_mixture_bound_equals_the_general_bound(name: str, scheduler: str) -> No
     x1, t, x_t, posterior = random_case(path, 3)
     general = general_elbo(Rates(path, kinetic_optimal), posterior.exp(), x1, t, x_t)
     assert torch.allclose(mixture_elbo(path, posterior, x1, t, x_t), general, rtol=1e-10, atol=1e-10)
+
+
+def test_the_bound_of_a_mixture_for_each_kind_is_the_general_bound() -> None:
+    vocabulary = Vocabulary([0, 0, 1, 1, 1, -1])
+    parts = [{"name": "mask", "scheduler": "early_cubic"}, {"name": "uniform", "scheduler": "linear"}]
+    path = build_path("kindwise", vocabulary, paths=parts)
+    generator = torch.Generator().manual_seed(8)
+    x1 = torch.randint(0, 5, (40, 3), generator=generator)
+    t = torch.rand(40, generator=generator, dtype=torch.float64) * 0.98 + 0.01
+    x_t = path.sample(x1, t, generator)
+    logits = torch.randn(40, 3, 6, generator=generator, dtype=torch.float64)
+    posterior = log_posterior(path, logits, x1, x_t).exp()
+    general = general_elbo(Rates(path, kinetic_optimal), posterior, x1, t[:, None].expand(40, 3), x_t)
+    losses = LOSSES.get("mixture_elbo")(path, logits, x1, x_t, t)
+    assert torch.allclose(-losses, general, rtol=1e-10, atol=1e-10)
+    of = torch.arange(40).repeat_interleave(3)
+    some = LOSSES.get("mixture_elbo")(path, logits.flatten(0, 1), x1.flatten(), x_t.flatten(), t, of)
+    assert torch.equal(some, losses.flatten())
 
 
 @pytest.mark.parametrize("name", [name for name in PATHS.names() if name in ("mask", "uniform", "statistics")])
