@@ -14,6 +14,7 @@ from pipeline.config.expansion import merge
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.crystals.peers import composition_valid_peers, structural_valid_peers
 from pipeline.crystals.tokens import decode
+from pipeline.fetch.fetching import fetch_by_name
 from pipeline.flow.checks import deferred_checks
 from pipeline.flow.losses import LOSSES
 from pipeline.networks.denoiser import Denoiser
@@ -87,7 +88,10 @@ class Study:
     def _tokens(self, config: Config) -> Path:
         path = self.folder / "tokens" / f"{self.name}.safetensors"
         if not path.exists():
-            prepare(Job(config, self.experiment), output=path)
+            job, data = Job(config, self.experiment), config.data
+            for name in job.data.files:
+                fetch_by_name(name, job.cache, data.order, Path(data.mirror) if data.mirror else None, data.checksums)
+            prepare(job, output=path)
         return path
 
     def _reached(self, name: str) -> dict[str, Any]:
