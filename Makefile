@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .PHONY: help demo test test-cluster bench setup format schema dvc lock clean
 
 help:
-	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
+	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger; VERBOSE=1: all)"
 	@echo "make test          format, lint and type checks, then all tests"
 	@echo "make test-cluster  all experiments on a SLURM of this machine, jobs killed midway (Debian, as root)"
 	@echo "make bench         two ways of doing each thing, compared by CPU time; BENCHMARKS=closed_forms: only some"
@@ -34,8 +34,9 @@ help:
 	@echo "make clean         remove the virtual environment and the caches (not data or results)"
 
 demo: $(STAMP)
-	snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=$(SCALE)
-	@echo && cat results/$(SCALE)/tables/*.md && echo && ls results/$(SCALE)/figures/*.png
+	@KINOFLOW_AGAIN="make demo$(if $(filter-out demo,$(SCALE)), SCALE=$(SCALE))" \
+		snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=$(SCALE)
+	@echo "tables: results/$(SCALE)/tables, figures: results/$(SCALE)/figures"
 
 test: $(STAMP)
 	ruff check

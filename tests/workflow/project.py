@@ -20,6 +20,7 @@ PARTS = (
     "workflow",
     "profiles",
     "pipeline",
+    "snakemake_logger_plugin_kinoflow",
     "config",
     "envs",
     "dvc.yaml",

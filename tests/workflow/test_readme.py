@@ -58,6 +58,8 @@ def test_every_command_runs(small_project: Project) -> None:
             continue  # the tests run in an environment of another place; `make` would install a new one
         run = small_project.run("bash", "-c", INSTEAD.get(command, command))
         assert run.returncode == 0, f"{command}\n{run.stdout[-3000:]}"
+        if command == "make demo":
+            assert run.stdout.count("\n") <= 100, run.stdout
     for file in ("tables/checkerboard.csv", "tables/checkerboard.md", "figures/checkerboard.png"):
         assert (small_project.folder / "results/small" / file).exists()
         assert (small_project.folder / "results/demo" / file).exists()
