@@ -32,7 +32,16 @@ STAGES = (
 COMMANDS = (
     *STAGES,
     *("calibrate-models", "check", "dft-collect", "dft-inputs", "dvc", "evaluate-crystals", "evaluate-images", "fetch"),
-    *("generate-crystals", "generate-images", "generate-text", "jobs", "plan", "preflight", "reference-energies"),
+    *(
+        "generate-crystals",
+        "generate-images",
+        "generate-text",
+        "init",
+        "jobs",
+        "plan",
+        "preflight",
+        "reference-energies",
+    ),
     *("schema", "trace"),
 )
 

@@ -45,7 +45,9 @@ def _text(config: Config, file: Path, blocks: Sequence[Block]) -> str:
     stages: dict[str, Any] = {
         "jobs": {
             "cmd": f"python -m pipeline jobs --config {file} --output {jobs}",
-            "deps": ["pipeline"],
+            **(
+                {"deps": ["pipeline"]} if Path("pipeline").is_dir() else {"always_changed": True}
+            ),  # an installed package
             "params": [{str(file): None}],
             "outs": [jobs],
         }
