@@ -20,7 +20,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel as `pip install` leaves it, without what it needs."""
     target, source = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("source")
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    for name in filter(None, files):
+    for name in (name for name in files if (ROOT / name).is_file()):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_bytes((ROOT / name).read_bytes())
     pip = [sys.executable, "-m", "pip"]

@@ -1,11 +1,12 @@
 """The flags that choose a configuration, experiment and run, and what they are loaded as."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.config import Config, Experiment
-from pipeline.config.loading import load_config, parse_setting
+from pipeline.config.loading import load_layered, parse_setting
 from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.stages import parameters
 from pipeline.stages.job import Job, RunJob
@@ -24,6 +25,11 @@ class Given:
     def results(self) -> Path:
         """The folder of the scale's results."""
         return Path(self.config.results) / self.config.scale
+
+    def only(self, experiments: Sequence[str]) -> Config:
+        """Return the configuration with these experiments only; without any, with all."""
+        chosen = {name: self.experiment(name) for name in experiments}
+        return self.config.model_copy(update={"experiments": chosen}) if chosen else self.config
 
     def experiment(self, name: str) -> Experiment:
         """Return an experiment; it is an error if there is none of this name."""
@@ -60,7 +66,7 @@ class Flags:
 
     def given(self) -> Given:
         """Return the configuration."""
-        return Given(load_config(self.config, map(parse_setting, self.set)), self.config)
+        return Given(load_layered(self.config, map(parse_setting, self.set)), self.config)
 
     def loaded(self) -> Any:
         """Return the first argument of the command's function."""

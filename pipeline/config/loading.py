@@ -29,8 +29,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
 _SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
-def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True) -> Config:
+def load_config(
+    path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True, said: str = ""
+) -> Config:
     """Return the configuration in `path` with `overrides` merged over it; raise a ConfigError that lists all problems.
+
+    The error names the file `said`, if the problems may come from another one.
 
     Without `choices`, the names and options of paths, models, metrics, ... are not checked. This saves importing torch.
     A file from `write_config` was checked before it was written, and is not checked again.
@@ -52,8 +56,26 @@ def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choi
             problems += problems_of_combinations(experiment, ("experiments", name), complete)
     problems = without_repetitions(problems, added_runs(raw, expanded))
     if config is None or problems:
-        raise ConfigError(str(path), problems)
+        raise ConfigError(said or str(path), problems)
     return config
+
+
+def load_layered(file: Path, overrides: Iterable[Mapping[str, Any]] = ()) -> Config:
+    """Return the configuration in `file`; what it leaves out is that of its scale, as in `snakemake --configfile`.
+
+    The scale is the file's key `scale`, or demo. Its own configuration is `config/<scale>.yaml`, in the working
+    directory. A file that is this one, or that `write_config` wrote, or whose scale has none, has everything.
+    """
+    base = None if _is_resolved(file) else Path("config") / f"{read_yaml(file).get('scale', 'demo')}.yaml"
+    if base is None or not base.is_file() or base.samefile(file):
+        return load_config(file, overrides)
+    return load_config(base, [read_yaml(file), *overrides], said=str(file))
+
+
+def _is_resolved(file: Path) -> bool:
+    with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8") as stream:
+        return _FIRST_LINE.fullmatch(stream.readline().rstrip("\n")) is not None
+    return False
 
 
 def _valid_experiments(config: Config | None, expanded: dict[str, Any]) -> Iterator[tuple[str, Experiment, bool]]:

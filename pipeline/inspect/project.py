@@ -1,5 +1,6 @@
 """A folder for a project of its own, which uses the workflow of the installed package."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -49,8 +50,11 @@ def scales() -> list[str]:
     return sorted(file.stem for file in (SHIPPED / "config").glob("*.yaml"))
 
 
-def write_project(folder: Path, scale: str, experiments: Collection[str]) -> None:
-    """Write a configuration with some of a scale's experiments, a Snakefile, profiles and `dvc.yaml`."""
+def write_project(folder: Path, scale: str, experiments: Collection[str], structures: Path | None = None) -> None:
+    """Write a configuration with some of a scale's experiments, a Snakefile, profiles and `dvc.yaml`.
+
+    The data of the experiment are the user's `structures`, if there are any.
+    """
     if scale not in scales():
         raise KinoflowError(f"--scale {scale!r}: {did_you_mean(scale, scales())}")
     source = SHIPPED / "config" / f"{scale}.yaml"
@@ -61,7 +65,11 @@ def write_project(folder: Path, scale: str, experiments: Collection[str]) -> Non
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise KinoflowError(f"{folder}: there is something already; name a new folder")
     config = Path("config", source.name)
-    write_text(folder / config, only_experiments(source.read_text("utf-8"), experiments))
+    text = only_experiments(source.read_text("utf-8"), experiments)
+    if structures is not None:
+        data = f"data: {{name: structures, path: {json.dumps(str(structures.absolute()))}}}"
+        text = re.sub(r"^    data: .*", lambda _: f"    {data}", text, flags=re.MULTILINE)
+    write_text(folder / config, text)
     load_config(folder / config)
     write_text(folder / "Snakefile", SNAKEFILE.format(scale=scale))
     write_text(folder / ".gitignore", IGNORED)

@@ -19,7 +19,7 @@ Count = Annotated[int, Parameter(validator=Number(gte=0))]
 Workers = Annotated[int, Parameter(validator=Number(gte=1))]
 
 # What several take, with its help.
-ConfigFile = Annotated[Path, Parameter(help="YAML file")]
+ConfigFile = Annotated[Path, Parameter(help="YAML file; what it leaves out is that of its scale, config/<scale>.yaml")]
 Settings = Annotated[
     tuple[str, ...],
     Parameter(

@@ -6,6 +6,7 @@ from pipeline.config.loading import write_config
 from pipeline.inspect.benchmarks import seconds_of
 from pipeline.inspect.console import Plan, Planned
 from pipeline.inspect.preflight.check import preflight
+from pipeline.store.ignored import keep_from_git
 from pipeline.store.locks import check_unclaimed, claim
 
 
@@ -84,6 +85,7 @@ onstart:
     check_what_is_planned()
     alone(claim)
     write_config(Path(at(Place.CONFIG)), CONFIG)
+    keep_from_git(Path(CONFIG.results))
     announce(log)
     # To limit how many jobs start per second (--max-jobs-per-timespan), Snakemake 9 sets a timer of one second whenever
     # it looks for jobs to start, and sets it again when it fires: every job that ends adds one more timer. Our jobs take
