@@ -74,7 +74,7 @@ def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
         needs_path = bool({"steps", "velocity", "step", "corrector"} & grid.keys())
         names = _with_networks(experiment, sweep.get("runs"), needs_path) if grid else []
         for name, values in product(names, product(*grid.values())):
-            words = [f"{key}_{_word(value)}" for key, value in zip(grid, values, strict=True)]
+            words = [f"{key}_{_word(_short(key, value))}" for key, value in zip(grid, values, strict=True)]
             sampling = {key: _sampled(key, value) for key, value in zip(grid, values, strict=True)}
             if not _has(merge(experiment, experiment["runs"][name]), sampling):
                 swept["_".join([name, *words])] = {"weights": name, "sampling": sampling}
@@ -101,6 +101,14 @@ def _has(run: Mapping[str, Any], sampling: dict[str, Any]) -> bool:
 
 def _named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
+
+
+def _short(key: str, value: Any) -> Any:
+    """Return a value of a sweep without the numbers of a corrector that are its defaults."""
+    if key != "corrector" or not isinstance(value, dict):
+        return value
+    defaults = {name: field.default for name, field in Corrector.model_fields.items()}
+    return {name: value[name] for name in defaults if name in value and value[name] != defaults[name]}
 
 
 def _sampled(key: str, value: Any) -> Any:

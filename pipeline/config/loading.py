@@ -60,7 +60,7 @@ def load_config(
     return config
 
 
-def load_layered(file: Path, overrides: Iterable[Mapping[str, Any]] = ()) -> Config:
+def load_layered(file: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True) -> Config:
     """Return the configuration in `file`; what it leaves out is that of its scale, as in `snakemake --configfile`.
 
     The scale is the file's key `scale`, or demo. Its own configuration is `config/<scale>.yaml`, in the working
@@ -68,8 +68,8 @@ def load_layered(file: Path, overrides: Iterable[Mapping[str, Any]] = ()) -> Con
     """
     base = None if _is_resolved(file) else Path("config") / f"{read_yaml(file).get('scale', 'demo')}.yaml"
     if base is None or not base.is_file() or base.samefile(file):
-        return load_config(file, overrides)
-    return load_config(base, [read_yaml(file), *overrides], said=str(file))
+        return load_config(file, overrides, choices=choices)
+    return load_config(base, [read_yaml(file), *overrides], choices=choices, said=str(file))
 
 
 def _is_resolved(file: Path) -> bool:

@@ -21,6 +21,9 @@ config.setdefault("scale", "{scale}")
 
 
 include: str(SHIPPED / "workflow/Snakefile")
+
+
+workflow.default_target = "all"
 """
 IGNORED = """\
 .snakemake/

@@ -33,9 +33,9 @@ def test_paths_among_options_are_inputs(tmp_path: Path) -> None:
 def test_reading_an_undeclared_file_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("1")
-    with pytest.raises(KinoflowError, match=r"secret.csv: read by data set mine, which does not declare it.*Path"):
-        with declared_only("data set mine", [], []):
-            secret.read_text()
+    message = r"secret.csv: read by data set mine, which does not declare it.*Path"
+    with pytest.raises(KinoflowError, match=message), declared_only("data set mine", [], []):
+        secret.read_text()
 
 
 def test_declared_files_cached_ones_and_written_ones_are_fine(tmp_path: Path) -> None:
