@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from pipeline.commands.generate_crystals import crystal_experiment
-from pipeline.commands.given import Given
+from pipeline.commands.given import Flags, Given
 from pipeline.config import Config, EnergyModelChoice, Relaxation
-from pipeline.config.loading import load_config, parse_setting
 
 if TYPE_CHECKING:
     from pymatgen.core import Structure
@@ -141,7 +140,7 @@ def evaluate(
 
 
 def _given(config: str | Path, settings: Sequence[str]) -> Given:
-    return Given(load_config(Path(config), map(parse_setting, settings)), Path(config))
+    return Flags(config=Path(config), set=tuple(settings)).given()
 
 
 def _write(structures: Sequence[Structure], path: Path) -> Path:

@@ -45,6 +45,13 @@ class Given:
             raise KinoflowError(f"--run {run!r}: not in {self.file}; {did_you_mean(run, runs)}")
         return RunJob(self.config, experiment, run)
 
+    def elsewhere(self, path: Path) -> str:
+        """Return a remark if another scale has the result that this one lacks."""
+        scales = [folder for folder in sorted(Path(self.config.results).glob("*")) if folder != self.results]
+        inside = path.relative_to(self.results) if path.is_relative_to(self.results) else path.absolute()
+        found = [folder.name for folder in scales if (folder / inside).is_file()]
+        return f"; the scale {found[0]} has it: --config config/{found[0]}.yaml" if found else ""
+
     def trained(self, job: Job, tokens: Path | None, weights: Path | None) -> tuple[Path, Path]:
         """Return the tokens and weights of a finished run: the given files, or those in the scale's results."""
         run = job.run.weights or job.name
@@ -53,7 +60,8 @@ class Given:
         for path in (tokens, weights or known):
             if not path.is_file():
                 train = f"snakemake --cores all --config scale={self.config.scale} -- {known}"
-                raise KinoflowError(f"{path}: no such file; train the run with `{train}`, or name another file")
+                hint = f"train the run with `{train}`, or name another file{self.elsewhere(path)}"
+                raise KinoflowError(f"{path}: no such file; {hint}")
         return tokens, weights or known
 
 

@@ -56,6 +56,9 @@ def load_config(
             problems += problems_of_combinations(experiment, ("experiments", name), complete)
     problems = without_repetitions(problems, added_runs(raw, expanded))
     if config is None or problems:
+        if _is_resolved(path):
+            again = "was resolved by another version, or edited; use config/<scale>.yaml, or run the workflow again"
+            problems = [Problem((), None, again), *problems]
         raise ConfigError(said or str(path), problems)
     return config
 
@@ -119,7 +122,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; a duplicate key is an error."""
     if not path.is_file():
         near = ", ".join(sorted(str(file) for file in path.parent.glob("*.yaml"))) or "no .yaml file in its folder"
-        raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}")])
+        fix = "give one with --config, or work in the root of the repository or project"
+        raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}; {fix}")])
     try:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeySafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:

@@ -58,6 +58,8 @@ class Order:
             raise KinoflowError(f"nothing is ordered; give {flags}")
         if self.keep and self.template is None:
             raise KinoflowError("--keep: there is nothing to keep; give --template")
+        if self.formula is not None:
+            elements_in(self.formula)
         if self.units is not None and self.formula is None:
             raise KinoflowError("--units: there is nothing to multiply; give --formula")
 

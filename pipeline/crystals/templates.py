@@ -76,7 +76,7 @@ def from_formula(formula: str, *, formula_units: int | None = None, max_atoms: i
 
 def cells_of(formula: str, *, formula_units: int | None = None, max_atoms: int = 20) -> list[list[int]]:
     """Return the Z of every atom, for so many formula units or for each number of them that fits."""
-    unit = _elements_of(formula)
+    unit = elements_in(formula)
     if formula_units is not None and formula_units < 1:
         raise KinoflowError(f"formula_units: {formula_units}; give 1 or more")
     multiples = range(1, max_atoms // len(unit) + 1) if formula_units is None else [formula_units]
