@@ -76,7 +76,7 @@ def test_no_disk(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_disk_that_fills_up(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*given: Any) -> None:
+    def full(*given: Any, **options: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "big.bin")
 
     monkeypatch.setattr("yaml.safe_dump", full)
@@ -90,9 +90,9 @@ def test_no_judge(said: Said) -> None:
 
 def test_a_broken_cif(said: Said) -> None:
     Path("broken.cif").write_text("data_broken\n_cell_length_a   four\n")
-    message = said(*GENERATE, "--template", "broken.cif")
-    assert "broken.cif" in message
-    assert "give" in message or "cannot be" in message
+    message = said("evaluate-crystals", "broken.cif", "--output", "made")
+    assert "broken.cif: none of its 1 structures can be used; broken: " in message
+    assert "correct the files, or name others" in message
 
 
 def test_a_download_while_offline(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from pipeline.crystals.protocol_table import protocol_rows, protocol_text, write
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.symmetry import RELAXED
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
+from pipeline.errors import KinoflowError
 from pipeline.fetch.fetching import fetch_by_name
 from pipeline.fetch.resource import FetchError
 from pipeline.store.atomic import write_json, write_text
@@ -71,6 +72,12 @@ def evaluate(
     """
     settings = with_workers(config.experiments[experiment].crystals or Crystals(), workers)
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
+    if (structures["reason"] != "").all():
+        first = structures.iloc[0]
+        raise KinoflowError(
+            f"{path}: none of its {len(structures)} structures can be used; {first['id']}: {first['reason']}; correct "
+            "the files, or name others"
+        )
     references = _hull(config, settings, rows, hull, output / "hull.parquet")
     journal, model = output / "journal", EnergyModel.of(settings.energy_model)
     train, test = _references(config, settings, rows, journal)

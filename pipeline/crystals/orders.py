@@ -31,7 +31,7 @@ from pipeline.crystals.elements import SYMBOLS
 from pipeline.crystals.limits import Limits, range_text
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.table import crystals_of
-from pipeline.crystals.templates import Kept, Template, blank, cells_of, from_structure, spread
+from pipeline.crystals.templates import Kept, Template, blank, cells_of, elements_in, from_structure, spread
 from pipeline.errors import KinoflowError
 from pipeline.tokens.token_data import TokenData
 

@@ -4,6 +4,7 @@ A template fixes tokens at some positions of a crystal, and says which kind ever
 fixed tokens (:class:`pipeline.flow.clamp.Clamp`). The number of atoms is always given.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -188,10 +189,13 @@ def _atoms_in(numbers: str, atoms: int, word: str) -> set[int]:
     return chosen
 
 
-def _elements_of(formula: str) -> list[int]:
+def elements_in(formula: str) -> list[int]:
     """Return the Z of every atom of a formula such as NaCl or Ca(OH)2."""
-    from pymatgen.core import Composition, DummySpecies
+    from pymatgen.core import Composition, DummySpecies, Element
 
+    for symbol in re.findall("[A-Z][a-z]?", formula):
+        if not Element.is_valid_symbol(symbol):
+            raise KinoflowError(f"formula {formula!r}: {symbol} is no element from Z = 1 to {LAST}")
     try:
         composition = Composition(formula, strict=True)
     except (ValueError, TypeError, KeyError) as error:
