@@ -2,7 +2,7 @@
 
 Plain files in P 1, as in benchmark data and as pymatgen writes them, are read directly, about thirty times faster.
 Everything else goes through pymatgen. Both give the same crystals, up to the order of the atoms: coordinates within
-1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell. Deuterium and tritium are read as hydrogen.
+1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell.
 """
 
 import re
@@ -31,6 +31,8 @@ _PLAIN = re.compile(
     rf"((?: +[A-Z][a-z]? +\w+ +1(?: +{_NUMBER}){{3}} +1(?:\.0*)? *\n)+)\s*"
 )
 _CELL_ITEM = re.compile(rf"^\s*_cell_(length_[abc]|angle_(?:alpha|beta|gamma))\s+({_NUMBER})", re.MULTILINE)
+_ISOTOPES = {"D", "T"}  # which pymatgen knows as elements with Z = 1
+_AT_ONCE = 256  # atoms whose distances to all others are looked at together
 _ONE_SITE = 1e-3  # atoms this close may be one site: pymatgen has to decide
 
 
@@ -49,6 +51,8 @@ def crystal_of_structure(structure: "Structure", id: str) -> Crystal | str:
         return "partial occupancies"
     if any(isinstance(site.specie, DummySpecies) for site in structure):
         return "a species that is no element"
+    if any(site.specie.symbol in _ISOTOPES for site in structure):
+        return "deuterium or tritium (D, T), which is not told from hydrogen here; write H if you mean that"
     return Crystal.of(id, structure)
 
 
@@ -64,9 +68,11 @@ def _plain_crystal(text: str, id: str) -> Crystal | None:
     for third in (1 / 3, 2 / 3):
         fractions[np.abs(fractions / third - 1) <= 1e-4] = third
     fractions %= 1.0
-    apart = fractions[:, None] - fractions
-    near = (np.abs(apart - np.rint(apart)) < _ONE_SITE).all(-1)
-    return None if near.sum() > len(fractions) else Crystal(id, cell[:3], cell[3:], numbers, fractions)
+    near = 0
+    for start in range(0, len(fractions), _AT_ONCE):
+        apart = fractions[start : start + _AT_ONCE, None] - fractions
+        near += int((np.abs(apart - np.rint(apart)) < _ONE_SITE).all(-1).sum())
+    return None if near > len(fractions) else Crystal(id, cell[:3], cell[3:], numbers, fractions)
 
 
 def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:

@@ -28,6 +28,7 @@ def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: 
     description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
     drawn |= {key: value for key in ("top_k", "top_p") if (value := getattr(sampling, key)) is not None}
     drawn |= {"guidance": sampling.guidance} if model.is_told_classes else {}
+    drawn |= {"warning": description.warning} if description.warning else {}
     if description.path is None or description.loss is None:
         network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
         return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation per token, pads included

@@ -16,6 +16,10 @@ import torch
 from pipeline.store.atomic import replacing
 
 KEPT = 2
+MORE_THAN_NUMBERS = (
+    "damaged, or holds more than tensors and plain values, and nothing of it was run. Do not trust this file unless you "
+    "know who wrote it; remove it"
+)
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,14 @@ class Checkpoints:
         for path in reversed(self.paths()):
             try:
                 state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-            except (RuntimeError, EOFError, OSError, UnpicklingError) as error:
+            except UnpicklingError:
+                print(f"{path}: {MORE_THAN_NUMBERS}. It is passed over")
+            except (RuntimeError, EOFError, OSError) as error:
                 print(f"{path} cannot be read and is passed over: {error}")
                 continue
-            if state["step"] < last_step:
-                return state
+            else:
+                if state["step"] < last_step:
+                    return state
         return None
 
     def others(self) -> list[Path]:
