@@ -50,8 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not isinstance(error, MemoryError) and not any(words in str(error) for words in NO_MEMORY):
             raise
         reason = str(error).strip().splitlines()
-        print(f"error: not enough memory ({reason[0] if reason else 'none is left'}); give smaller files, or lower "
-              "counts, batches, blocks or sizes of networks", file=sys.stderr)
+        print(
+            f"error: not enough memory ({reason[0] if reason else 'none is left'}); give smaller files, or lower "
+            "counts, batches, blocks or sizes of networks",
+            file=sys.stderr,
+        )
         return ERROR
     return 0
 
@@ -112,7 +115,9 @@ def check_files(parameters: Sequence[inspect.Parameter], options: dict[str, Any]
     """Stop before any work if an input file of the command is missing, or an output could not be written."""
     given: dict[str, list[tuple[str, Path]]] = {READ: [], WRITTEN: [], FOLDER: []}
     for parameter in parameters:
-        for mark in set(given) & {one for one in getattr(parameter.annotation, "__metadata__", ()) if isinstance(one, str)}:
+        for mark in set(given) & {
+            one for one in getattr(parameter.annotation, "__metadata__", ()) if isinstance(one, str)
+        }:
             value, flag = options.get(parameter.name), f"--{parameter.name.replace('_', '-')}"
             paths = value if isinstance(value, list | tuple) else [value] if value else []
             given[mark] += [(flag, path) for path in paths]

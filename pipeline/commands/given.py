@@ -11,7 +11,6 @@ from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.stages import parameters
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.parameters import ConfigFile, Settings
-from pipeline.store.arrays import read_description
 from pipeline.store.places import Place
 
 
@@ -55,6 +54,8 @@ class Given:
 
     def _note_differences(self, job: Job, weights: Path) -> None:
         """Say which values of the configuration do not count, because the network was trained with others."""
+        from pipeline.store.arrays import read_description  # imports numpy
+
         trained = read_description(weights, "weights")
         asked = job.run.model_dump(mode="json", include={"model", "path", "loss"})
         for key, value in asked.items():

@@ -131,7 +131,9 @@ def parse_setting(text: str) -> dict[str, Any]:
             raise ValueError(f"nested too deep; at most {DEEPEST} levels are read")
         tree = plain_yaml(value)
     except ValueError as error:
-        raise ConfigError("--set", [Problem((), None, f"{shortened(text)}: not a valid YAML value: {error}")]) from error
+        raise ConfigError(
+            "--set", [Problem((), None, f"{shortened(text)}: not a valid YAML value: {error}")]
+        ) from error
     for part in reversed(key.split(".")):
         tree = {part: tree}
     return tree

@@ -7,7 +7,8 @@ Everything else goes through pymatgen. Both give the same crystals, up to the or
 
 import re
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ _PLAIN = re.compile(
     rf"((?: +[A-Z][a-z]? +\w+ +1(?: +{_NUMBER}){{3}} +1(?:\.0*)? *\n)+)\s*"
 )
 _CELL_ITEM = re.compile(rf"^\s*_cell_(length_[abc]|angle_(?:alpha|beta|gamma))\s+({_NUMBER})", re.MULTILINE)
-_ISOTOPES = {"D", "T"}  # which pymatgen knows as elements with Z = 1
+_HEAVY = re.compile(r"[DT](?![a-z])")  # hydrogen; pymatgen reads it as H
 _AT_ONCE = 256  # atoms whose distances to all others are looked at together
 _ONE_SITE = 1e-3  # atoms this close may be one site: pymatgen has to decide
 
@@ -51,8 +52,6 @@ def crystal_of_structure(structure: "Structure", id: str) -> Crystal | str:
         return "partial occupancies"
     if any(isinstance(site.specie, DummySpecies) for site in structure):
         return "a species that is no element"
-    if any(site.specie.symbol in _ISOTOPES for site in structure):
-        return "deuterium or tritium (D, T), which is not told from hydrogen here; write H if you mean that"
     return Crystal.of(id, structure)
 
 
@@ -89,14 +88,22 @@ def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 parser = CifParser.from_str(block, check_cif=False)
+                heavy = any(_HEAVY.match(symbol) for data in parser.as_dict().values() for symbol in _symbols(data))
                 structures = parser.parse_structures(primitive=False, on_error="raise")
         # Users have all kinds of files, and the parser may raise anything. The row reports the reason.
         except Exception as error:
             lines = [line for line in str(error).splitlines() if line and not line.startswith("No structure parsed")]
             results.append(f"does not parse: {(lines or [type(error).__name__])[0][:200]}")
         else:
-            results += [crystal_of_structure(structure, id) for structure in structures]
+            reason = "deuterium or tritium (D, T), which is not told from hydrogen here; write H if you mean that"
+            results += [reason if heavy else crystal_of_structure(structure, id) for structure in structures]
     return results or ["does not parse: no data block with atoms"]
+
+
+def _symbols(data: Mapping[str, Any]) -> Sequence[str]:
+    """Return what a block of a CIF file calls the elements of its atoms."""
+    found: Sequence[str] = data.get("_atom_site_type_symbol") or data.get("_atom_site_label") or ()
+    return found
 
 
 def _fault_of_cell(block: str) -> str:

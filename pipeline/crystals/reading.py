@@ -103,7 +103,9 @@ def _read_folder(path: Path) -> pd.DataFrame:
     if not files:
         raise KinoflowError(f"{path}: no CIF files in this folder; give one with files *.cif")
     ids = [str(file.relative_to(path).with_suffix("")) for file in files]
-    return frame_of_entries(path, [_cif_entry(id, partial(_open_file, file)) for id, file in zip(ids, files, strict=True)])
+    return frame_of_entries(
+        path, [_cif_entry(id, partial(_open_file, file)) for id, file in zip(ids, files, strict=True)]
+    )
 
 
 def _cif_entry(id: str, open_: Callable[[], IO[bytes]]) -> Entry:

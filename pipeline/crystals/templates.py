@@ -203,7 +203,7 @@ def _elements_of(formula: str, most: int) -> list[int]:
         if not float(amount).is_integer():
             raise KinoflowError(f"formula {formula!r}: {amount} of {species}; give whole numbers of atoms")
         if amount > most:
-            raise KinoflowError(f"formula {formula!r}: {amount:g} of {species}, but at most {most} are possible (max_atoms)")
+            raise KinoflowError(f"formula {formula!r}: {amount:g} atoms, but at most {most} are possible (max_atoms)")
         numbers += [species.Z] * int(amount)
     if not numbers:
         raise KinoflowError(f"formula {formula!r}: no atoms; write it like Ca(OH)2")

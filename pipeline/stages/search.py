@@ -4,7 +4,16 @@ from typing import Any
 
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job, RunJob
-from pipeline.stages.parameters import Classifier, Gpus, ImageReference, Output, OutputFolder, Tokenizer, Tokens, Weights
+from pipeline.stages.parameters import (
+    Classifier,
+    Gpus,
+    ImageReference,
+    Output,
+    OutputFolder,
+    Tokenizer,
+    Tokens,
+    Weights,
+)
 
 
 def settings(job: Job) -> dict[str, Any]:

@@ -16,10 +16,7 @@ import torch
 from pipeline.store.atomic import replacing
 
 KEPT = 2
-MORE_THAN_NUMBERS = (
-    "damaged, or holds more than tensors and plain values, and nothing of it was run. Do not trust this file unless you "
-    "know who wrote it; remove it"
-)
+UNTRUSTED = "it is damaged, or holds more than tensors and plain values. Do not trust this file; remove it"
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class Checkpoints:
             try:
                 state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
             except UnpicklingError:
-                print(f"{path}: {MORE_THAN_NUMBERS}. It is passed over")
+                print(f"{path} cannot be read and is passed over: {UNTRUSTED}")
             except (RuntimeError, EOFError, OSError) as error:
                 print(f"{path} cannot be read and is passed over: {error}")
                 continue
