@@ -1,4 +1,4 @@
-"""A folder with a tiny experiment of each kind, prepared and trained by its own commands, for tests of what users do."""
+"""A folder with tiny experiments, prepared and trained by their own commands, for tests of what users do."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -25,7 +25,8 @@ def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Samplin
 
 def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: int) -> dict[str, Any]:
     """Return what the tables say about how samples were drawn."""
-    description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
+    description = model.description
+    drawn: dict[str, Any] = {"temperature": sampling.temperature, "seed": seed}
     drawn |= {key: value for key in ("top_k", "top_p") if (value := getattr(sampling, key)) is not None}
     drawn |= {"guidance": sampling.guidance} if model.is_told_classes else {}
     drawn |= {"warning": description.warning} if description.warning else {}

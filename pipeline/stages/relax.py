@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 from pipeline.stages.declaration import stage

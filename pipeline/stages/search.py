@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 from typing import Any
 
 from pipeline.stages.declaration import stage

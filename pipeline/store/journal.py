@@ -1,8 +1,8 @@
 """A journal of the finished parts of some work, so that it can resume after an interruption.
 
-Each line is a JSON list that ends with the checksum of what is before it. The first one holds the fingerprint of what the
-parts are made from. A part counts once its line is complete, so a process may be killed at any moment. A line that was
-damaged or edited does not count: its part is done again.
+Each line is a JSON list that ends with the checksum of what is before it. The first one holds the fingerprint of what
+the parts are made from. A part counts once its line is complete, so a process may be killed at any moment. A line that
+was damaged or edited does not count: its part is done again.
 """
 
 import hashlib

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
@@ -92,8 +93,9 @@ def fit(
 
     def checkpoint(step: int) -> None:
         if fabric.is_global_zero:
-            states = {"network": network.state_dict(), "average": average.state_dict(), "history": history}
-            states |= {"optimiser": optimiser.state_dict(), "precision": training.precision, "first_loss": first}
+            states: dict[str, Any] = {"network": network.state_dict(), "average": average.state_dict()}
+            states |= {"optimiser": optimiser.state_dict(), "precision": training.precision}
+            states |= {"history": history, "first_loss": first}
             checkpoints.save(step, states)
             on_checkpoint(history)
 

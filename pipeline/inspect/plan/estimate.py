@@ -99,7 +99,7 @@ class Estimate:
             hours, allowed = work.longest * work.flops / PROCESSOR / 3600, work.resources.minutes / 60
             if hours > allowed:
                 what = f"{work.experiment}: {work.rule} of {work.name} takes {hours:,.3g} h or more without a GPU"
-                yield f"{what}, but may take {allowed:,.3g} h; lower its steps, batch, count or network, or ask for GPUs"
+                yield f"{what}, but may take {allowed:,.3g} h; lower steps, batch, count or network, or ask for GPUs"
 
     def _beyond_memory(self) -> Iterator[str]:
         """Yield the trainings on processors that need more memory than they may have."""
