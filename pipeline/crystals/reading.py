@@ -3,8 +3,8 @@
 Every entry gives one row of a crystal frame; an entry that cannot be used has a reason. If only its cell is wrong, or
 if the reason comes from a table, the row still has the atoms: they are a composition. An id is a file's path in its
 folder, the column or field `material_id` or `id`, or else a number. Energies come from the columns or fields
-`formation_energy_per_atom` and `e_above_hull` (eV/atom), if there are any. A CIF file of more than LARGEST bytes, packed
-or not, and a crystal of more than MOST_ATOMS are rows with a reason, too.
+`formation_energy_per_atom` and `e_above_hull` (eV/atom), if there are any. A CIF file of more than LARGEST bytes,
+packed or not, and a crystal of more than MOST_ATOMS are rows with a reason, too.
 """
 
 import gzip

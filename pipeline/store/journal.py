@@ -63,7 +63,7 @@ class Journal:
                     return 0
                 if entry is None:
                     print(f"{self.path}: line {number} is damaged; what it held is done again", file=sys.stderr)
-                elif number > 1:
+                elif entry[0] != "fingerprint":
                     self.entries[entry[0]] = entry[1]
                 complete += len(line)
         return complete

@@ -69,3 +69,10 @@ def test_a_line_that_was_edited_does_not_count_and_the_others_do(
     assert f"{again.path}: line 3 is damaged; what it held is done again" in capsys.readouterr().err
     assert again.once(1, lambda: {"energy": 1.125}) == {"energy": 1.125}
     assert Journal(tmp_path, "this").entries.keys() == {0, 1, 2}
+
+
+def test_a_first_line_that_is_there_twice_is_no_entry(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    first = path.read_bytes().splitlines(keepends=True)[0]
+    path.write_bytes(first + path.read_bytes())
+    assert Journal(tmp_path, "this").entries.keys() == {0, 2}
