@@ -25,9 +25,11 @@ from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
 from pipeline.errors import did_you_mean
 from pipeline.store.paper import paper_tables
 
+TAKEN = "calibration prediction protocols tokenizer classifier sweeps path oracle claims"  # endings of further files
+
 
 def _not_a_further_file(name: str) -> str:
-    for ending in ("calibration", "prediction", "protocols", "tokenizer", "classifier", "sweeps", "path", "claims"):
+    for ending in TAKEN.split():
         if name.endswith(f"_{ending}"):
             raise ValueError(f"names that end in _{ending} are taken by further files of an experiment; choose another")
     return name
@@ -216,8 +218,8 @@ class Experiment(Strict):
     def references(self) -> list[str]:
         """The names of its reference rows.
 
-        Without runs there are none. `shuffled` is for crystals only: the order of their atoms does not matter. `images` is for codes only: other
-        data sets of images hold the images themselves.
+        Without runs there are none. `shuffled` is for crystals only: the order of their atoms does not matter. `images`
+        is for codes only: other data sets of images hold the images themselves.
         """
         absent = {"shuffled": self.crystals is None, "images": self.tokenizer is None}
         if not self.runs:

@@ -8,6 +8,7 @@ from pipeline.config.base import Name, Resources, Strict
 from pipeline.config.choices import GridChoice, NameAlone, PathChoice, StepChoice, VelocityChoice
 from pipeline.config.runs import Corrector
 
+CLAIMS = ("velocity", "few_steps", "corrector", "scheduler", "step", "grid", "redrawing", "control")
 Steps = tuple[Annotated[int, Field(ge=1)], ...]
 
 

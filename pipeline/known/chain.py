@@ -39,6 +39,12 @@ class Chains:
         """How many tokens there are."""
         return self.emissions.shape[-1]
 
+    @property
+    def hidden(self) -> bool:
+        """Whether the states are hidden, not the tokens themselves."""
+        shown = torch.eye(self.emissions.shape[1], dtype=torch.float64)
+        return self.emissions.shape[1:] != shown.shape or not bool((self.emissions == shown).all())
+
     def neighbours(self, count: int) -> Tensor:
         """Return the distribution of `count` neighbours, [U, C, ..., C]."""
         joint = self.start[:, None, :]  # [U, tokens so far, H]
@@ -105,8 +111,8 @@ class ChainPosterior:
             backward.append(_scaled(step(behind, transitions.transpose(1, 2))))
         others = torch.stack(forward, dim=1) * torch.stack(backward[::-1], dim=1)  # what the other tokens say
         joint = seen * (others @ emissions)
-        alone = joint.sum(-1, keepdim=True) == 0  # x has no probability; each token is then taken by itself
-        joint = torch.where(alone, seen, joint)
+        for instead in (seen, torch.ones_like(seen)):  # if x has no probability, tokens are taken by themselves
+            joint = torch.where(joint.sum(-1, keepdim=True) == 0, instead, joint)
         missing = self._path.vocabulary.size - chains.tokens
         return torch.nn.functional.pad((joint / joint.sum(-1, keepdim=True)).log(), (0, missing), value=-torch.inf)
 
