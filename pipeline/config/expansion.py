@@ -12,6 +12,7 @@ from pipeline.config.problems import Problem
 from pipeline.config.runs import Corrector, Sampling, Sweep
 from pipeline.errors import did_you_mean
 
+_CORRECTOR = Corrector(weight=0).model_dump(mode="json")
 SHARED = ("model", "training", "sampling")  # what a run takes from its experiment
 
 
@@ -107,8 +108,8 @@ def _short(key: str, value: Any) -> Any:
     """Return a value of a sweep without the numbers of a corrector that are its defaults."""
     if key != "corrector" or not isinstance(value, dict):
         return value
-    defaults = {name: field.default for name, field in Corrector.model_fields.items()}
-    return {name: value[name] for name in defaults if name in value and value[name] != defaults[name]}
+    given = {name: value[name] for name in _CORRECTOR if name in value}
+    return {name: one for name, one in given.items() if name == "weight" or _named(one) != _named(_CORRECTOR[name])}
 
 
 def _sampled(key: str, value: Any) -> Any:
@@ -116,7 +117,7 @@ def _sampled(key: str, value: Any) -> Any:
     if key != "corrector":
         return value
     if isinstance(value, dict):
-        return {name: field.default for name, field in Corrector.model_fields.items() if name != "weight"} | value
+        return _CORRECTOR | value
     return None if value == 0 else _sampled(key, {"weight": value})
 
 

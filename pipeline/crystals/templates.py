@@ -77,7 +77,7 @@ def from_formula(formula: str, *, formula_units: int | None = None, max_atoms: i
 
 def cells_of(formula: str, *, formula_units: int | None = None, max_atoms: int = 20) -> list[list[int]]:
     """Return the Z of every atom, for so many formula units or for each number of them that fits."""
-    unit = elements_in(formula)
+    unit = _elements_of(formula, max_atoms)
     if formula_units is not None and formula_units < 1:
         raise KinoflowError(f"formula_units: {formula_units}; give 1 or more")
     multiples = range(1, max_atoms // len(unit) + 1) if formula_units is None else [formula_units]
@@ -189,13 +189,19 @@ def _atoms_in(numbers: str, atoms: int, word: str) -> set[int]:
     return chosen
 
 
-def elements_in(formula: str) -> list[int]:
-    """Return the Z of every atom of a formula such as NaCl or Ca(OH)2."""
-    from pymatgen.core import Composition, DummySpecies, Element
+def check_symbols(formula: str) -> None:
+    """Raise if a formula has a symbol that is no element."""
+    from pymatgen.core import Element
 
     for symbol in re.findall("[A-Z][a-z]?", formula):
         if not Element.is_valid_symbol(symbol):
             raise KinoflowError(f"formula {formula!r}: {symbol} is no element from Z = 1 to {LAST}")
+
+
+def _elements_of(formula: str, most: int) -> list[int]:
+    """Return the Z of every atom of a formula such as NaCl or Ca(OH)2, with at most so many atoms of an element."""
+    from pymatgen.core import Composition, DummySpecies
+
     try:
         composition = Composition(formula, strict=True)
     except (ValueError, TypeError, KeyError) as error:
@@ -206,6 +212,8 @@ def elements_in(formula: str) -> list[int]:
             raise KinoflowError(f"formula {formula!r}: {species} is no element from Z = 1 to {LAST}")
         if not float(amount).is_integer():
             raise KinoflowError(f"formula {formula!r}: {amount} of {species}; give whole numbers of atoms")
+        if amount > most:
+            raise KinoflowError(f"formula {formula!r}: {amount:g} atoms, but at most {most} are possible (max_atoms)")
         numbers += [species.Z] * int(amount)
     if not numbers:
         raise KinoflowError(f"formula {formula!r}: no atoms; write it like Ca(OH)2")
