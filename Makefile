@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MPLBACKEND := Agg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-cluster bench setup format schema dvc lock clean
+.PHONY: help demo test test-cluster bench setup docs format schema dvc lock clean
 
 help:
 	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger; VERBOSE=1: all)"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-cluster  all experiments on a SLURM of this machine, jobs killed midway (Debian, as root)"
 	@echo "make bench         two ways of doing each thing, compared by CPU time; BENCHMARKS=closed_forms: only some"
 	@echo "make setup         only the virtual environment in $(VENV)"
+	@echo "make docs          build the documentation as a site in site/"
 	@echo "make format        format the Python and Snakemake files"
 	@echo "make schema        regenerate workflow/schemas/config.schema.yaml"
 	@echo "make dvc           regenerate dvc.yaml from the workflow (SCALE=small or SCALE=paper: for that scale)"
@@ -67,6 +68,10 @@ format: $(STAMP)
 	ruff check --fix
 	ruff format
 	snakefmt Snakefile workflow
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
+	@echo "site/index.html"
 
 schema: $(STAMP)
 	python -m pipeline schema --output workflow/schemas/config.schema.yaml

@@ -89,7 +89,7 @@ def write_project(folder: Path, scale: str, experiments: Collection[str], struct
 
 def only_experiments(text: str, names: Collection[str]) -> str:
     """Return a configuration with some of its experiments, and with its comments."""
-    head, experiments = text.split("\nexperiments:\n")
+    head, experiments, tail = re.split(r"^experiments:\n((?:[ #].*\n|\n)*)", text, flags=re.MULTILINE)
     blocks = re.split(r"^(?=  \w)", experiments, flags=re.MULTILINE)
     chosen = [block for block in blocks if block.strip().partition(":")[0] in names]
-    return f"{head}\nexperiments:\n{''.join(chosen).rstrip()}\n"
+    return f"{head}experiments:\n{''.join(chosen).rstrip()}\n{tail}"
