@@ -66,6 +66,7 @@ class LogHandler(LogHandlerBase):
         elif record.levelno >= logging.WARNING:
             if not (self._tally and any(text in record.getMessage() for text in REPEATS)):
                 self._print(record.getMessage(), "yellow" if record.levelno == logging.WARNING else "red")
+                self._waiting.clear()  # what went before an error does not matter
         elif self._tally and event == LogEvent.JOB_INFO:
             self._tally.start(number, record.created)
         elif self._tally and event == LogEvent.JOB_FINISHED:

@@ -22,7 +22,8 @@ def train_crystals(
     """
     import json
 
-    from pipeline.config.loading import merge, parse_setting
+    from pipeline.config.expansion import merge
+    from pipeline.config.loading import parse_setting
     from pipeline.inspect.project import write_project
 
     if not structures.exists():

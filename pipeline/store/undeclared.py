@@ -51,5 +51,5 @@ def _watch() -> None:
 @cache
 def _elsewhere() -> list[Path]:
     """Return the folders of Python, its packages, this package and the machine."""
-    folders = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), Path(__file__).parents[1], *_SYSTEM)
+    folders = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(Path(__file__).parents[1]), *_SYSTEM)
     return sorted({Path(os.path.realpath(path)) for path in folders})

@@ -12,7 +12,7 @@ from tiny import TINY
 from pipeline.config.loading import merge
 
 CHANGES = {
-    "data": {"name": "rows", "path": "mine.csv", "tokens": 6},
+    "data": {"name": "rows", "path": "mine.csv", "tokens": 6, "columns": 3},
     "sampling": {"velocity": "halfway", "shards": 1},
     "figure": None,
 }

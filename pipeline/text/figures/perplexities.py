@@ -84,14 +84,14 @@ def signs_of(points: Sequence[Point], references: bool) -> dict[str, Line2D]:
     """Return what the signs of the figure mean, of those that it has, for its legend."""
     from matplotlib.lines import Line2D
 
-    def sign(marker: str, face: str = "grey", line: str = "", color: str = "grey") -> Line2D:
-        return Line2D([], [], marker=marker, markerfacecolor=face, color=color, linestyle=line, markersize=5)
+    def sign(marker: str, face: str = "grey", color: str = "grey") -> Line2D:
+        return Line2D([], [], marker=marker, markerfacecolor=face, color=color, linestyle="", markersize=5)
 
     return {
         **({"autoregressive": sign("*")} if any(point.autoregressive for point in points) else {}),
         **({"the same, sampled otherwise": sign("o", "none")} if any(point.swept for point in points) else {}),
         **({"reference": sign("X", "black", color="black")} if references else {}),
-        "Pareto front": sign("", line="-", color="black"),
+        "Pareto front": Line2D([], [], color="black", linewidth=1.5),
     }
 
 
