@@ -42,7 +42,7 @@ def sample(
     start from the same noise.
 
     Args:
-        search: file from `search`, for a run that takes its velocity and corrector from there
+        search: file from `search`, for a run that takes its velocity, step and corrector from there
     """
     from collections import deque
 
