@@ -18,7 +18,7 @@ from pipeline.crystals import workers
 from pipeline.crystals.energy_models.chgnet import load_chgnet
 
 ALL = "KINOFLOW_FAULTS"  # "all": every fault
-FEW = 6
+FEW = 4
 EXPERIMENT = ("--experiment", "checkerboard")
 SMALL: dict[str, Any] = {
     "training": {"steps": 4, "batch": 32, "checkpoint_every": 2, "validate_every": 2, "log_every": 2},
