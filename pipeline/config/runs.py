@@ -22,8 +22,8 @@ Precision = Literal["auto", "32-true", "tf32", "bf16-mixed"]
 class Training(Strict):
     """How a network is trained."""
 
-    steps: int = Field(1000, ge=1, description="optimiser steps")
-    batch: int = Field(128, ge=1, description="sequences in one optimiser step, over all devices")
+    steps: int = Field(1000, ge=1, le=10**9, description="optimiser steps")
+    batch: int = Field(128, ge=1, le=10**9, description="sequences in one optimiser step, over all devices")
     parts: int = Field(
         1, ge=1, description="parts a batch is computed in, shared by the devices; each has noise of its own"
     )
@@ -89,8 +89,8 @@ class Corrector(Strict):
 class Sampling(Strict):
     """How samples are drawn."""
 
-    count: int = Field(1000, ge=1, description="number of samples")
-    steps: int = Field(64, ge=1, description="steps from the source to data (NFE)")
+    count: int = Field(1000, ge=1, le=10**9, description="number of samples")
+    steps: int = Field(64, ge=1, le=10**6, description="steps from the source to data (NFE)")
     velocity: Annotated[VelocityChoice, NameAlone] = Field(
         VelocityChoice(name="kinetic_optimal"), description="velocity that follows the path"
     )
@@ -98,13 +98,13 @@ class Sampling(Strict):
     grid: Annotated[GridChoice, NameAlone] = Field(
         GridChoice(name="uniform"), description="where the steps end: at equal distances, or chosen for the path"
     )
-    temperature: float = Field(1.0, gt=0, description="divides the logits of the posterior")
+    temperature: float = Field(1.0, ge=1e-4, le=1e4, description="divides the logits of the posterior")
     top_k: int | None = Field(None, ge=1, description="draw among the likeliest k tokens only; null: among all")
     top_p: float | None = Field(
         None, gt=0, le=1, description="draw among the fewest tokens whose probability reaches p; null: among all"
     )
     guidance: float = Field(
-        1.0, ge=0, description="scale of classifier-free guidance, of networks that are told classes; 1: none"
+        1.0, ge=0, le=1e4, description="scale of classifier-free guidance, of networks that are told classes; 1: none"
     )
     corrector: Corrector | None = Field(None, description="a corrector; null: none")
     way: Literal["auto", "events", "steps"] = Field(
@@ -113,7 +113,7 @@ class Sampling(Strict):
         "auto: events where possible. The law of the samples is the same",
     )
     searched: bool = Field(False, description="take what the search found")
-    block: int = Field(1000, ge=1, description="samples drawn at once; each block has its own seed")
+    block: int = Field(1000, ge=1, le=10**9, description="samples drawn at once; each block has its own seed")
     shards: int = Field(1, ge=1, description="jobs the blocks are spread over; does not change the samples")
     frames: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
         (), description="times at which the tokens on their way are kept for figures"
@@ -133,8 +133,8 @@ class Sweep(Strict):
     velocity: tuple[Annotated[VelocityChoice, NameAlone], ...] = Field(
         (), description="velocities, of runs with a path"
     )
-    temperature: tuple[Annotated[float, Field(gt=0)], ...] = Field((), description="temperatures")
-    guidance: tuple[Annotated[float, Field(ge=0)], ...] = Field((), description="scales of guidance")
+    temperature: tuple[Annotated[float, Field(ge=1e-4, le=1e4)], ...] = Field((), description="temperatures")
+    guidance: tuple[Annotated[float, Field(ge=0, le=1e4)], ...] = Field((), description="scales of guidance")
 
 
 class Search(Strict):

@@ -25,9 +25,11 @@ def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Samplin
 
 def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: int) -> dict[str, Any]:
     """Return what the tables say about how samples were drawn."""
-    description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
+    description = model.description
+    drawn: dict[str, Any] = {"temperature": sampling.temperature, "seed": seed}
     drawn |= {key: value for key in ("top_k", "top_p") if (value := getattr(sampling, key)) is not None}
     drawn |= {"guidance": sampling.guidance} if model.is_told_classes else {}
+    drawn |= {"warning": description.warning} if description.warning else {}
     if description.path is None or description.loss is None:
         network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
         return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation per token, pads included

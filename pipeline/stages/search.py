@@ -1,10 +1,18 @@
 import json
-from pathlib import Path
 from typing import Any
 
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job, RunJob
-from pipeline.stages.parameters import Classifier, Gpus, ImageReference, Output, Tokenizer, Tokens, Weights
+from pipeline.stages.parameters import (
+    Classifier,
+    Gpus,
+    ImageReference,
+    Output,
+    OutputFolder,
+    Tokenizer,
+    Tokens,
+    Weights,
+)
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -32,7 +40,7 @@ def search(
     tokens: Tokens,
     weights: Weights,
     image_reference: ImageReference,
-    journal: Path,
+    journal: OutputFolder,
     output: Output,
     tokenizer: Tokenizer = None,
     classifier: Classifier = None,
