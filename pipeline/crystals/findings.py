@@ -122,11 +122,13 @@ def _group(row: Row) -> str:
 def _novelty(row: Row) -> str:
     if row.get("known_as"):
         return f"copy of {row['known_as']}"
+    if row.get("listed_as"):
+        return f"known: {row['listed_as']}"
     if not row["kind"]:
         return "not compared"
     if row["kind"] != row["id"]:
         return f"repeats {row['kind']}"
-    return {True: "new", False: "known", None: ""}[row.get("novel")]
+    return {True: "new", False: "known", None: "new" if "listed_as" in row else ""}[row.get("novel")]
 
 
 def _fitted(text: str, width: int) -> str:

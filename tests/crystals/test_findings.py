@@ -26,6 +26,10 @@ def test_a_line_has_verdict_energy_space_group_and_novelty() -> None:
     new = {"verdict": "within the error", "uncertainty": 0.035, "space_group": 1, "space_group_relaxed": 225}
     assert lines_of(row("a", **new)) == ["a Na1Cl1 within the error +0.032 ± 0.035 Fm-3m new -"]
     assert lines_of(row("a", known_as="mp-22862", novel=False)) == ["a Na1Cl1 metastable +0.032 copy of mp-22862 -"]
+    assert lines_of(row("a", listed_as="mp-22862")) == ["a Na1Cl1 metastable +0.032 known: mp-22862 -"]
+    unlisted = row("a", listed_as="")
+    del unlisted["novel"]
+    assert lines_of(unlisted) == ["a Na1Cl1 metastable +0.032 new -"]
     assert lines_of(row("a", kind="b")) == ["a Na1Cl1 metastable +0.032 repeats b -"]
     assert lines_of(row("a", kind="", structural_valid=False)) == ["a Na1Cl1 metastable +0.032 not compared structure"]
 
