@@ -2,7 +2,7 @@ from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import Count, OptionalInput, Output, Texts, Workers
+from pipeline.stages.parameters import Count, OptionalInput, OutputFolder, Positive, Texts
 from pipeline.store.places import Place
 
 
@@ -10,13 +10,13 @@ def evaluate_crystals(
     given: Given,
     path: Path,
     *,
-    output: Output,
+    output: OutputFolder,
     experiment: str | None = None,
     relax: Count | None = None,
     rows: OptionalInput = None,
     hull: OptionalInput = None,
     known: Texts | None = None,
-    workers: Workers | None = None,
+    workers: Positive | None = None,
 ) -> None:
     """Evaluate any crystals, such as those of another model.
 

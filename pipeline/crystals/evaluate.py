@@ -237,7 +237,7 @@ def _show(
         print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  "))
     print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
     for name, value, interval in findings.with_intervals(scores):
-        print(f"{name:32} {value:10.4g}  {interval}".rstrip())
+        print(f"{name:32} {findings.number_text(value):>10}  {interval}".rstrip())
     print(f"\n{protocols}\n")
     for name, what in files.items():
         print(f"{name}: {what}")

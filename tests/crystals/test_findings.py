@@ -8,7 +8,7 @@ import pandas as pd
 from pipeline.crystals.assess import COLUMNS
 from pipeline.crystals.columns import MEANINGS, readme
 from pipeline.crystals.dft import COLUMNS as DFT_COLUMNS
-from pipeline.crystals.findings import ROWS, WIDTH, explanation, summary, table, unusable
+from pipeline.crystals.findings import ROWS, WIDTH, explanation, number_text, summary, table, unusable
 
 
 def row(id: str, **changes: Any) -> dict[str, Any]:
@@ -60,7 +60,18 @@ def test_of_many_the_lowest_are_shown() -> None:
     lines = table(pd.DataFrame(rows))
     assert len(lines) == ROWS + 3
     assert lines[2].startswith(f"s{ROWS + 4} ")
-    assert lines[-1] == f"the {ROWS} lowest in energy of {ROWS + 5}"
+    assert lines[-1] == f"the {ROWS} lowest in energy of {ROWS + 5}, without those that repeat another"
+
+
+def test_of_many_copies_the_first_is_shown() -> None:
+    rows = [row(f"s{number}", kind="s0") for number in range(ROWS + 5)]
+    lines = table(pd.DataFrame([*rows, row("x", kind="")]))
+    assert [line.split()[0] for line in lines[2:-1]] == ["s0", "x"]
+    assert lines[-1] == f"the 2 lowest in energy of {ROWS + 6}, without those that repeat another"
+
+
+def test_a_count_has_all_its_digits() -> None:
+    assert [number_text(value) for value in (10000.0, 12.5, 0.012345)] == ["10000", "12.5", "0.01234"]
 
 
 def test_what_cannot_be_used_is_listed_with_its_reason() -> None:
