@@ -79,4 +79,5 @@ def _named(choice: ModelChoice) -> str:
 
 
 def _place(gpus: int) -> dict[str, Any]:
-    return {"room": torch.cuda.mem_get_info()[1], "place": "a GPU here"} if gpus else {}
+    seen = gpus and torch.cuda.is_available()  # whether there are enough is asked elsewhere
+    return {"room": torch.cuda.mem_get_info()[1], "place": "a GPU here"} if seen else {}
