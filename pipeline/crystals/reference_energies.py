@@ -43,7 +43,8 @@ def model_hull(model: str, cache: Path | None = None) -> Hull:
     """Return the hull on the scale of a model; one without points, whose description says why, if there is no table."""
     path = table_of(model, cache)
     if path is None:
-        return Hull([], f"no reference energies of {model}; make them with `python -m pipeline reference-energies`")
+        how = "make them with `python -m pipeline reference-energies` and the model's name and options"
+        return Hull([], f"no reference energies of {model}; {how}")
     return hull_of(read_references(path)[0], _description(path))
 
 
