@@ -22,6 +22,7 @@ from pipeline.crystals.energies import symbols_of
 from pipeline.crystals.hull import MODEL, Hull, Point, elements_of
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
+from pipeline.store.provenance import file_hash
 
 TABLES = Path(__file__).parent / "reference" / "energies"
 FOLDER = "reference_energies"  # in the cache
@@ -113,7 +114,9 @@ def read_references(path: Path) -> tuple[list[Reference], dict[str, Any]]:
 
 
 def _description(path: Path) -> str:
-    return f"{pq.read_metadata(path).num_rows} known crystals, energies by {_record(path)['model']}"
+    """Return what tables call a table of energies; the start of its SHA-256 tells versions apart."""
+    rows, version = pq.read_metadata(path).num_rows, file_hash(path)[:12]
+    return f"{rows} known crystals, energies by {_record(path)['model']} (SHA-256 {version})"
 
 
 def _record(path: Path) -> dict[str, Any]:
