@@ -1,6 +1,8 @@
 """The flags that choose a configuration, experiment and run, and what they are loaded as."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,15 @@ from pipeline.store.places import Place
 
 @dataclass(frozen=True)
 class Given:
-    """A configuration and its file."""
+    """A configuration file and values over it; it is read when it is first asked for, as shipped weights need none."""
 
-    config: Config
     file: Path
+    settings: Sequence[str] = ()
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration."""
+        return load_config(self.file, map(parse_setting, self.settings))
 
     @property
     def results(self) -> Path:
@@ -50,6 +57,15 @@ class Given:
                 raise KinoflowError(f"{path}: no such file; train the run with `{train}`, or name another file")
         return tokens, weights or known
 
+    def tokenizer(self, job: Job) -> Path | None:
+        """Return the tokenizer of an experiment on codes, in the scale's results; None: others have none."""
+        if job.block.tokenizer is None:
+            return None
+        tokenizer = Place.TOKENIZER.under(self.results, ".safetensors", experiment=job.experiment)
+        if not tokenizer.is_file():
+            raise KinoflowError(f"{tokenizer}: no such file; train the tokenizer, or name another file")
+        return tokenizer
+
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
@@ -60,7 +76,7 @@ class Flags:
 
     def given(self) -> Given:
         """Return the configuration."""
-        return Given(load_config(self.config, map(parse_setting, self.set)), self.config)
+        return Given(self.config, self.set)
 
     def loaded(self) -> Any:
         """Return the first argument of the command's function."""
