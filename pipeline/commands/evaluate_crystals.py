@@ -3,7 +3,7 @@ from pathlib import Path
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.parameters import Count, OptionalInput, Output, Workers
+from pipeline.stages.parameters import Count, OptionalInput, OutputFolder, Positive
 from pipeline.store.places import Place
 
 
@@ -11,13 +11,13 @@ def evaluate_crystals(
     given: Given,
     path: Path,
     *,
-    output: Output,
+    output: OutputFolder,
     experiment: str | None = None,
     relax: Count | None = None,
     weights: str | None = None,
     rows: OptionalInput = None,
     hull: OptionalInput = None,
-    workers: Workers | None = None,
+    workers: Positive | None = None,
 ) -> None:
     """Evaluate any crystals, such as those of another model.
 

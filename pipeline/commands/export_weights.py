@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import OptionalInput, Output, Run, Tokenizer
+from pipeline.stages.parameters import OptionalInput, OutputFolder, Run, Tokenizer
 
 
 def export_weights(
@@ -12,7 +12,7 @@ def export_weights(
     data: str,
     licence: str,
     limits: str,
-    output: Output,
+    output: OutputFolder,
     scores: OptionalInput = None,
     tokens: Path | None = None,
     weights: Path | None = None,

@@ -6,18 +6,18 @@ from cyclopts import Parameter
 from pipeline.commands.generators import of_run, of_weights
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.stages.parameters import Count, Gpus, OptionalInput, Output, Texts
+from pipeline.stages.parameters import Gpus, OptionalInput, OutputFolder, Positive, Seed, Texts
 
 
 def generate_crystals(
     given: Given,
     *,
-    output: Output,
+    output: OutputFolder,
     weights: str | None = None,
     run: str | None = None,
     experiment: str | None = None,
     formula: str | None = None,
-    units: Count | None = None,
+    units: Positive | None = None,
     chemical_system: str | None = None,
     elements: Texts = (),
     exclude: Texts = (),
@@ -25,8 +25,8 @@ def generate_crystals(
     charge_neutral: Annotated[bool, Parameter(negative=())] = False,
     template: OptionalInput = None,
     keep: Texts = (),
-    count: Count = 32,
-    seed: int = 0,
+    count: Positive = 32,
+    seed: Seed = 0,
     tokens: Path | None = None,
     gpus: Gpus = 0,
 ) -> None:
@@ -57,7 +57,6 @@ def generate_crystals(
             (default: composition); the network sees numbers rounded to tokens (0.1 A, 1 degree, 0.01 of a side), but
             the crystals that are written have them exactly
         count: crystals to generate
-        seed: seed of the draws
         tokens: tokens from `prepare` (default: those of the results)
     """
     from pipeline.crystals.generation import generate_crystals

@@ -2,21 +2,21 @@ from pathlib import Path
 
 from pipeline.commands.generators import of_run, of_weights
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import Count, Gpus, Output, Tokenizer
+from pipeline.stages.parameters import Gpus, OutputFolder, Positive, Seed, Tokenizer
 
 
 def generate_images(
     given: Given,
     *,
-    output: Output,
+    output: OutputFolder,
     weights: str | None = None,
     run: str | None = None,
     experiment: str | None = None,
     label: str | None = None,
-    count: Count = 16,
-    steps: Count | None = None,
+    count: Positive = 16,
+    steps: Positive | None = None,
     guidance: float | None = None,
-    seed: Count = 0,
+    seed: Seed = 0,
     tokens: Path | None = None,
     tokenizer: Tokenizer = None,
     gpus: Gpus = 0,
@@ -35,7 +35,6 @@ def generate_images(
         count: number of images
         steps: network evaluations (default: those of the run's sampling)
         guidance: scale of guidance (default: that of the run's sampling)
-        seed: seed
         tokens: tokens (default: those of the scale's results)
     """
     from pipeline.images.generation import generate_images

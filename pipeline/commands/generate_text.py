@@ -2,22 +2,22 @@ from pathlib import Path
 
 from pipeline.commands.generators import of_run, of_weights
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import Count, Gpus, Output
+from pipeline.stages.parameters import Gpus, OutputFolder, Positive, Seed
 
 
 def generate_text(
     given: Given,
     *,
-    output: Output,
+    output: OutputFolder,
     weights: str | None = None,
     run: str | None = None,
     experiment: str | None = None,
     prefix: str | None = None,
     middle: str | None = None,
     suffix: str | None = None,
-    count: Count = 4,
-    steps: Count | None = None,
-    seed: Count = 0,
+    count: Positive = 4,
+    steps: Positive | None = None,
+    seed: Seed = 0,
     tokens: Path | None = None,
     gpus: Gpus = 0,
 ) -> None:
@@ -36,7 +36,6 @@ def generate_text(
         suffix: how every text ends
         count: number of texts
         steps: network evaluations (default: those of the run's sampling)
-        seed: seed
         tokens: tokens from `prepare` (default: those of the scale's results)
     """
     from pipeline.text.generation import generate_text

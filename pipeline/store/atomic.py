@@ -27,7 +27,11 @@ def replacing(target: Path) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()
+        mode = temporary.stat().st_mode  # by the umask; safetensors makes files that only their owner can read
         yield temporary
+        if temporary.stat().st_mode != mode:
+            temporary.chmod(mode)
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())  # or a machine crash could leave the new name without its content
         os.replace(temporary, target)
@@ -77,6 +81,10 @@ def write_json(target: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """Return the value in one of our JSON files; raise a clear error if the file is damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         raise KinoflowError(f"{path}: cannot be read as JSON ({error}); remove it and make it again") from error
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is no number in JSON")
