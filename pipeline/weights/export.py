@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline.config import Config
+from pipeline.config import Config, PathChoice
 from pipeline.config.loading import write_config
 from pipeline.config.plugins import DATASETS
 from pipeline.errors import KinoflowError
+from pipeline.flow.paths import PATHS
 from pipeline.flow.vocabulary import NEVER_DATA
 from pipeline.networks.saved import load_network
 from pipeline.store.atomic import read_json, replacing, write_json, write_text
@@ -55,7 +56,7 @@ def export(
     _check_range(weights, model.network.state_dict())
     network = model.network.half()
     write_network(output / NETWORK, "weights", network, model.description.model_dump(mode="json"))
-    without_data(data).save(output / TOKENS)
+    without_data(data, model.description.path).save(output / TOKENS)
     block = config.experiments[experiment]
     only = block.model_copy(update={"runs": {run: block.runs[run]}, "seeds": (), "sweep": (), "search": None})
     folders = {"results": "results", "data": type(config.data)()}
@@ -85,15 +86,18 @@ def export(
     write_text(output / CARD, card(output.name, config.experiments[experiment], index))
 
 
-def without_data(data: TokenData) -> TokenData:
-    """Return what generation needs to know about the data; of crystals, this is the training set.
+def without_data(data: TokenData, path: PathChoice | None) -> TokenData:
+    """Return what generation on a path needs to know about the data; of crystals, this is the training set.
 
     It says how many atoms crystals have, which compositions there are, and what is not new. Of other data, there is one
-    row without meaning.
+    row without meaning. Distances between tokens are large, and only kept if the path goes by them.
     """
+    followed = [] if path is None else path.options.get("paths") or [{"name": path.name}]
+    far = any("distances" in PATHS.options(one["name"]) for one in followed)
     rows = data.train if DATASETS.load(data.origin["name"]).CRYSTALS else _meaningless(data)
     few: dict[str, Any] = {"train": rows, "validation": rows[:1].clone(), "test": rows[:1].clone()}
-    return replace(data, known_counts=data.counts(), labels={}, evaluation={}, **few)
+    few |= {"labels": {}, "evaluation": {}, "distances": data.distances if far else None}
+    return replace(data, known_counts=data.counts(), **few)
 
 
 def _meaningless(data: TokenData) -> Tensor:

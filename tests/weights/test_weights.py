@@ -12,7 +12,7 @@ from conftest import Salts
 from safetensors.torch import load_file
 
 from pipeline.cli import main
-from pipeline.config import Crystals
+from pipeline.config import Crystals, PathChoice
 from pipeline.crystals.compositions import training_compositions, training_sizes
 from pipeline.crystals.evaluate import _references
 from pipeline.crystals.tokens import decode
@@ -22,6 +22,7 @@ from pipeline.store.parquet import read_table
 from pipeline.store.provenance import file_hash
 from pipeline.tokens.token_data import TokenData
 from pipeline.weights import finding
+from pipeline.weights.export import without_data
 from pipeline.weights.folder import Weights
 
 Error = Callable[..., str]
@@ -77,6 +78,14 @@ def test_what_generation_draws_from_the_training_set_is_there(salts: Salts) -> N
     drawn = [draw_layouts(data, 20, torch.Generator().manual_seed(3)) for data in (whole, few)]
     assert torch.equal(*drawn)
     assert (len(few.validation), len(few.test)) == (1, 1)
+
+
+@pytest.mark.parametrize("path, kept", [("mask", 0), ("metric", 1), ("mask mask", 0), ("mask metric", 1), ("", 0)])
+def test_distances_are_kept_for_paths_that_go_by_them(salts: Salts, path: str, kept: int) -> None:
+    parts: list[dict[str, Any]] = [{"name": name} for name in path.split()]
+    several = [{"name": "kindwise", "paths": parts}] if len(parts) > 1 else parts
+    chosen = PathChoice.model_validate(several[0]) if several else None
+    assert (without_data(TokenData.load(salts.tokens), chosen).distances is not None) == kept
 
 
 def test_a_name_and_a_path_generate_the_same_without_configuration_or_data(
