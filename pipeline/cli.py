@@ -20,7 +20,7 @@ from pipeline.commands.given import FLAGS, Flags
 from pipeline.errors import KinoflowError, did_you_mean, without_secrets
 from pipeline.stages.declaration import Stage
 from pipeline.stages.parameters import FOLDER, READ, WRITTEN
-from pipeline.store.atomic import FORBIDDEN, FULL
+from pipeline.store.atomic import BROKEN, FORBIDDEN, FULL
 from pipeline.store.provenance import set_command
 from pipeline.store.writable import check_distinct, check_file, check_folder
 
@@ -138,6 +138,8 @@ def message_of(error: Exception) -> str:
             f"{_place(error)}: {error.strerror}. Nothing half-written was left: free space (or raise the quota), then "
             f"{GO_ON}"
         )
+    if isinstance(error, OSError) and error.errno in BROKEN:
+        return f"{_place(error)}: {error.strerror}. Nothing half-written was left: see to the disk, then {GO_ON}"
     if isinstance(error, OSError) and error.errno in FORBIDDEN:
         return (
             f"{_place(error)}: {error.strerror}. Get permission for it, or name other directories with the keys "

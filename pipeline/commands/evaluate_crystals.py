@@ -3,7 +3,7 @@ from pathlib import Path
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.parameters import Count, OptionalInput, OutputFolder, Positive
+from pipeline.stages.parameters import Count, OptionalInput, OutputFolder, Positive, Texts
 from pipeline.store.places import Place
 
 
@@ -17,6 +17,7 @@ def evaluate_crystals(
     weights: str | None = None,
     rows: OptionalInput = None,
     hull: OptionalInput = None,
+    known: Texts | None = None,
     workers: Positive | None = None,
 ) -> None:
     """Evaluate any crystals, such as those of another model.
@@ -33,6 +34,8 @@ def evaluate_crystals(
             trained on it
         rows: reference structures from `prepare` (default: those of the results)
         hull: hull from `hull` (default: that of the results, or a new one)
+        known: groups of the catalogue or files with known crystals, besides the training set (default: what is here of
+            the Materials Project: mp88k and matbench_dielectric in the cache or mirror, other splits of the rows)
         workers: processes that describe, relax and match (default: the configuration's)
     """
     from pipeline.crystals.evaluate import evaluate
@@ -40,8 +43,8 @@ def evaluate_crystals(
     if weights is not None:
         rows = training_rows(weights, output, rows)
     name = crystal_experiment(given, experiment)
-    known = {place: place.under(given.results, experiment=name) for place in (Place.ROWS, Place.HULL)}
-    found = {place: file if file.is_file() else None for place, file in known.items()}
+    places = {place: place.under(given.results, experiment=name) for place in (Place.ROWS, Place.HULL)}
+    found = {place: file if file.is_file() else None for place, file in places.items()}
     evaluate(
         given.config,
         name,
@@ -50,6 +53,7 @@ def evaluate_crystals(
         rows=rows or found[Place.ROWS],
         hull=hull or found[Place.HULL],
         output=output,
+        known=known,
         workers=workers,
     )
 
