@@ -102,8 +102,10 @@ def test_a_name_and_a_path_generate_the_same_without_configuration_or_data(
 
 def test_an_order_and_settings_are_obeyed(salts: Salts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    given = ["--weights", str(salts.exported), "--set", "experiments.materials.sampling.steps=2", "--formula", "NaCl"]
-    assert main(["generate-crystals", *given, "--count", "3", "--output", "made"]) == 0
+    key = "experiments.materials.runs.mask_cubic.sampling.steps"
+    given = ["generate-crystals", "--weights", str(salts.exported), "--formula", "NaCl", "--count", "3"]
+    assert main([*given, "--output", "made", "--set", f"{key}=2"]) == 0
+    assert main([*given, "--output", "none", "--set", f"{key}=0"]) == 2
     assert {tuple(sorted(set(row))) for row in read_table(tmp_path / "made/crystals.parquet")["numbers"]} == {(11, 17)}
 
 
