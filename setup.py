@@ -4,7 +4,7 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-TOPS = ("config", "envs", "workflow")  # pipeline/store/shipped.py says where they lie
+TOPS = ("config", "envs", "weights", "workflow")  # pipeline/store/shipped.py says where they lie
 folders = [folder for top in TOPS for folder in (Path(top), *Path(top).rglob("*/")) if folder.name != "__pycache__"]
 shipped = {".".join(("pipeline", "project", *folder.parts)): str(folder) for folder in folders if folder.is_dir()}
 

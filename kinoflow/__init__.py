@@ -14,7 +14,7 @@ Define a path and sample from it:
 
 Load weights, generate crystals, relax them, evaluate them:
 
-    model = kinoflow.trained("mask_ko", config="config/demo.yaml")
+    model = kinoflow.load_weights("mp20_part_ordered")  # or kinoflow.trained("mask_ko") after the demo
     structures = model.generate(8, formula="NaCl", seed=0)
     relaxed = kinoflow.relax(structures)
     scores = kinoflow.evaluate(structures, "results/NaCl", relax=4)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Flags, Given
 from pipeline.config import Config, EnergyModelChoice, Relaxation
+from pipeline.errors import KinoflowError
 
 if TYPE_CHECKING:
     from pymatgen.core import Structure
 
-__all__ = ["CrystalModel", "Relaxed", "evaluate", "relax", "trained"]
+__all__ = ["CrystalModel", "Relaxed", "evaluate", "load_weights", "relax", "trained"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,16 @@ class Relaxed:
     energy_per_atom: float  # eV, the model's own
     converged: bool
     reason: str
+
+
+def load_weights(name: str) -> CrystalModel:
+    """Return a network whose weights come with the project, by name, or are in a folder, or at `hub:user/name`."""
+    from pipeline.commands.generators import of_weights
+
+    found = of_weights(_given("config/demo.yaml", ()), name, "generate-crystals", None, None)
+    if found is None:
+        raise KinoflowError(f"{name}: a file; give the name or folder of weights, or call trained(run, weights=...)")
+    return CrystalModel(found.config, found.experiment, found.run, found.tokens, found.weights)
 
 
 def trained(
@@ -120,8 +131,12 @@ def evaluate(
     rows: Path | None = None,
     hull: Path | None = None,
     workers: int | None = None,
+    weights: str | None = None,
 ) -> dict[str, float]:
-    """Return the scores of structures, and write all that is known of each to a folder, as `evaluate-crystals` does."""
+    """Return the scores of structures, and write all that is known of each to a folder, as `evaluate-crystals` does.
+
+    The `weights` are those that generated them: a structure is new if these were not trained on it.
+    """
     from pipeline.commands.evaluate_crystals import evaluate_crystals
     from pipeline.store.atomic import read_json
 
@@ -135,6 +150,7 @@ def evaluate(
         rows=rows,
         hull=hull,
         workers=workers,
+        weights=weights,
     )
     return dict(read_json(folder / "scores.json")["metrics"])
 

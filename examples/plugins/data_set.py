@@ -1,7 +1,7 @@
 """A data set: rows of numbers from the user's own CSV file. Copy to pipeline/known/datasets/rows.py.
 
-In the configuration: `data: {name: rows, path: my.csv, tokens: 8, columns: 3}`. An option of the type `Path` is an input
-of the workflow: when the file changes, the data are prepared again, and preflight says if it is missing.
+In the configuration: `data: {name: rows, path: my.csv, tokens: 8, columns: 3}`. An option of the type `Path` is an
+input of the workflow: when the file changes, the data are prepared again, and preflight says if it is missing.
 """
 
 from pathlib import Path

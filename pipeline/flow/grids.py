@@ -34,8 +34,8 @@ def uniform(path: Path, steps: int) -> list[float]:
 def equal_jumps(path: Path, steps: int) -> list[float]:
     """Return steps in each of which as many tokens have to jump, on average over x1.
 
-    At least the total variation between p_t and p_{t+h} has to jump. On a mixture that is kappa_{t+h} - kappa_t, so
-    this grid makes all schedulers that do not depend on the token the same.
+    In a short step, at least the total variation between p_t and p_{t+h} has to jump. On a mixture that is
+    kappa_{t+h} - kappa_t, so this grid makes all schedulers that do not depend on the token the same.
 
     >>> path = build_path("mask", Vocabulary.single(4, specials=1), scheduler="cubic")
     >>> [round(t**3, 3) for t in equal_jumps(path, 4)]

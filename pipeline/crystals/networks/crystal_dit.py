@@ -16,12 +16,15 @@ from pipeline.flow import device
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
 from pipeline.networks.denoiser import Denoiser
+from pipeline.networks.linear import Linear
 from pipeline.networks.packing import Packing, in_row
 from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, TransformerOptions
 
 # Features of the condition, per feature of a token. The paper gives the width, the depth, the heads and the number of
 # parameters (around 25 million) but not this. 7/4 gives 25.2 million at the paper's size.
 CONDITION_RATIO = 7 / 4
+
+OURS = ("contacts", "shortest")  # the paper's network has neither
 
 
 class Options(TransformerOptions):
@@ -52,11 +55,11 @@ class CrystalDit(Denoiser):
         width, condition_width = options.width, round(CONDITION_RATIO * options.width)
         self.layout = layout
         self.embedding = nn.Embedding(tokens, width)
-        self.join_atom = nn.Linear(PER_ATOM * width, width)
+        self.join_atom = Linear(PER_ATOM * width, width)
         self.positions = nn.Embedding(CELL + 1, width)  # all atoms share the last
         self.time = TimeEmbedding(condition_width)
         self.blocks = Blocks(options, condition_width)
-        self.split_atom = nn.Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
+        self.split_atom = Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
         self.head = Head(width, condition_width, tokens)
         self.contacts = Contacts(tokens, options.shortest) if options.contacts else None
         self.places: Tensor

@@ -141,7 +141,14 @@ def _compared(
     claim: Claim, better: str, worse: str, measured: Sequence[Measured], steps: Steps
 ) -> Iterator[tuple[tuple[Any, ...], Measured, Measured]]:
     """Yield the path, scheduler and number of steps of two rows that differ in the claim's column only, and both."""
-    rows = [one for one in measured if "NFE" in one["conditions"] and claim.where(one["conditions"], steps)]
+    controls = claim.name == "control"
+    rows = [
+        one
+        for one in measured
+        if "NFE" in one["conditions"]
+        and claim.where(one["conditions"], steps)
+        and (controls or one["conditions"]["velocity"] != CONTROL)
+    ]
     others = {
         compared_columns(claim, one["conditions"]): one for one in rows if one["conditions"][claim.column] == worse
     }
