@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.store.shipped import SHIPPED
+from pipeline.store import shipped
 from pipeline.weights.folder import CARD, CONFIG, INDEX, NETWORK, TOKENIZER, TOKENS
 
-WEIGHTS = SHIPPED / "weights"
+SHIPPED = shipped.SHIPPED / "weights"
 HUB = "hub:"
 
 
@@ -15,12 +15,12 @@ def folder_of(name: str) -> Path:
     """Return the folder of weights: those that come with the project by their name, a path, or `hub:user/name`."""
     if name.startswith(HUB):
         return _from_hub(name)
-    for folder in (Path(name), WEIGHTS / name):
+    for folder in (Path(name), SHIPPED / name):
         if (folder / INDEX).is_file():
             return folder
     if Path(name).is_dir() or os.sep in name:
         raise KinoflowError(f"--weights {name}: no folder with {INDEX}; give one from `export-weights`")
-    known = sorted(file.parent.name for file in WEIGHTS.glob(f"*/{INDEX}"))
+    known = sorted(file.parent.name for file in SHIPPED.glob(f"*/{INDEX}"))
     raise KinoflowError(f"--weights {name}: no such weights; {did_you_mean(name, known)}, a folder, or {HUB}user/name")
 
 
