@@ -12,7 +12,8 @@ COUNTS, RATIO = ("comparisons", "distributions"), ("error_ratio", "error_ratio_l
 NOT_PAPER = " (not a claim of the paper)"
 ABOUT = (
     "A ratio is the error of the first over that of the second, as geometric means over rows that differ in nothing "
-    "else; its 95 % interval is over distributions. Supported: the interval lies below 1. Not supported: above 1."
+    "else; its 95 % interval is over distributions. Supported: the interval lies below 1. Not supported: above 1. "
+    "Where errors come from samples, ratios tend to 1 as errors come near those of the truth's own samples."
 )
 
 

@@ -10,6 +10,7 @@ from pipeline.flow.paths import Path
 from pipeline.flow.sampler import sample
 from pipeline.known.bench.rows import Row
 from pipeline.known.bench.truth import Truth, pooled
+from pipeline.sampling.correctors import corrector_of
 
 PAIRS, TRIPLES, EXCESS = "pairs", "triples", "excess_nats"
 NEIGHBOURS = {PAIRS: 2, TRIPLES: 3}
@@ -66,7 +67,7 @@ def drawn(truth: Truth, path: Path, row: Row, count: int, generator: torch.Gener
         steps=GRIDS.get(row.grid)(path, row.steps),
         velocity=row.follows,
         step=row.step,
-        corrector=row.corrects,
+        corrector=corrector_of(row.corrector),
         labels=labels_of(truth, total),
         generator=generator,
     ).tokens
