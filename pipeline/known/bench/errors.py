@@ -91,13 +91,13 @@ def _variation(law: Tensor, truth: Tensor) -> list[float]:
     return ((law - truth).abs().flatten(1).sum(-1) / 2).tolist()
 
 
-def interval(values: Iterable[float]) -> tuple[float, float, float]:
-    """Return the mean and its 95 % interval (Student's t); one value alone is its own interval."""
+def interval(values: Iterable[float]) -> tuple[float] | tuple[float, float, float]:
+    """Return the mean and its 95 % interval (Student's t); of one value alone there is no interval."""
     from scipy.stats import t
 
     numbers = torch.tensor(list(values), dtype=torch.float64)
     mean = float(numbers.mean())
     if len(numbers) == 1:
-        return mean, mean, mean
+        return (mean,)
     half = float(t.ppf(0.975, len(numbers) - 1)) * float(numbers.std()) / len(numbers) ** 0.5
     return mean, mean - half, mean + half
