@@ -187,7 +187,7 @@ def ranked(assessed: pd.DataFrame, relaxed: pd.DataFrame) -> pd.DataFrame:
 def _references(
     config: Config, settings: Crystals, rows: Path | None, journal: Path
 ) -> tuple[list[Crystal] | None, pd.DataFrame | None]:
-    """Return the training structures and the description of the test structures."""
+    """Return the training structures and the description of the test structures, if there are any."""
     if rows is None:
         print("no reference structures: coverage, Wasserstein distances and novelty are left out (give --rows)")
         return None, None
@@ -195,6 +195,8 @@ def _references(
     usable = known[known["reason"] == ""]
     train = [crystal for crystal in crystals_of(usable[usable["split"] == "train"]) if crystal is not None]
     test = usable[usable["split"] == "test"].reset_index(drop=True)
+    if test.empty:
+        return train, None
     kept = KeptDescriptions(Path(config.data.cache))
     if len(missing := kept.missing(test)):
         print(f"describing {len(missing)} test structures of {rows}, for coverage and Wasserstein distances")
@@ -234,7 +236,7 @@ def _show(
     new = " and ".join(filter(None, (conditions["training set"], conditions["known crystals"])))
     novelty = f"new: unlike {new}" if new else "new: nothing to compare with (give --rows or --known)"
     for line in (f"hull: {hull}", f"energy model: {conditions['energy model']}", novelty, ""):
-        print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  "))
+        print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  ", break_on_hyphens=False))
     print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
     for name, value, interval in findings.with_intervals(scores):
         print(f"{name:32} {findings.number_text(value):>10}  {interval}".rstrip())

@@ -24,6 +24,8 @@ from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, Transform
 # parameters (around 25 million) but not this. 7/4 gives 25.2 million at the paper's size.
 CONDITION_RATIO = 7 / 4
 
+OURS = ("contacts", "shortest")  # the paper's network has neither
+
 
 class Options(TransformerOptions):
     """The size of the network, and what it is told besides tokens."""
