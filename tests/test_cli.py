@@ -23,8 +23,18 @@ from pipeline.stages.parameters import READ
 
 ROOT = Path(__file__).parents[1]
 STAGES = (
-    *("assess", "calibrate", "conditional-path", "decode", "describe", "encode", "figure", "gather", "gather-relaxed"),
-    *("hull", "image-reference", "judge", "judge-energies", "match-predictions", "pictures", "predict"),
+    *("assess", "calibrate", "claims", "conditional-path", "decode", "describe", "encode", "figure", "gather"),
+    *(
+        "gather-relaxed",
+        "hull",
+        "image-reference",
+        "judge",
+        "judge-energies",
+        "match-predictions",
+        "oracle",
+        "pictures",
+    ),
+    *("predict",),
     *("prediction-reference", "prediction-table", "prepare", "prepare-images", "prepare-pixels", "protocols"),
     *("reference", "relax", "sample", "score", "search", "sweeps", "table", "texts", "tokenizer-report", "train"),
     *("train-classifier", "train-tokenizer"),
