@@ -20,7 +20,7 @@ from pipeline.commands.given import FLAGS, Flags
 from pipeline.errors import KinoflowError, did_you_mean, without_secrets
 from pipeline.stages.declaration import Stage
 from pipeline.stages.parameters import FOLDER, READ, WRITTEN
-from pipeline.store.atomic import FORBIDDEN, FULL
+from pipeline.store.atomic import BROKEN, FORBIDDEN, FULL
 from pipeline.store.provenance import set_command
 from pipeline.store.writable import check_distinct, check_file, check_folder
 
@@ -115,9 +115,8 @@ def check_files(parameters: Sequence[inspect.Parameter], options: dict[str, Any]
     """Stop before any work if an input file of the command is missing, or an output could not be written."""
     given: dict[str, list[tuple[str, Path]]] = {READ: [], WRITTEN: [], FOLDER: []}
     for parameter in parameters:
-        for mark in set(given) & {
-            one for one in getattr(parameter.annotation, "__metadata__", ()) if isinstance(one, str)
-        }:
+        marks = getattr(parameter.annotation, "__metadata__", ())
+        for mark in (mark for mark in given if mark in marks):
             value, flag = options.get(parameter.name), f"--{parameter.name.replace('_', '-')}"
             paths = value if isinstance(value, list | tuple) else [value] if value else []
             given[mark] += [(flag, path) for path in paths]
@@ -138,6 +137,8 @@ def message_of(error: Exception) -> str:
             f"{_place(error)}: {error.strerror}. Nothing half-written was left: free space (or raise the quota), then "
             f"{GO_ON}"
         )
+    if isinstance(error, OSError) and error.errno in BROKEN:
+        return f"{_place(error)}: {error.strerror}. Nothing half-written was left: see to the disk, then {GO_ON}"
     if isinstance(error, OSError) and error.errno in FORBIDDEN:
         return (
             f"{_place(error)}: {error.strerror}. Get permission for it, or name other directories with the keys "

@@ -23,16 +23,36 @@ from pipeline.stages.parameters import READ
 
 ROOT = Path(__file__).parents[1]
 STAGES = (
-    *("assess", "calibrate", "conditional-path", "decode", "describe", "encode", "figure", "gather", "gather-relaxed"),
-    *("hull", "image-reference", "judge", "judge-energies", "match-predictions", "pictures", "predict"),
+    *("assess", "calibrate", "claims", "conditional-path", "decode", "describe", "encode", "figure", "gather"),
+    *(
+        "gather-relaxed",
+        "hull",
+        "image-reference",
+        "judge",
+        "judge-energies",
+        "match-predictions",
+        "oracle",
+        "pictures",
+    ),
+    *("predict",),
     *("prediction-reference", "prediction-table", "prepare", "prepare-images", "prepare-pixels", "protocols"),
     *("reference", "relax", "sample", "score", "search", "sweeps", "table", "texts", "tokenizer-report", "train"),
     *("train-classifier", "train-tokenizer"),
 )
 COMMANDS = (
     *STAGES,
-    *("calibrate-models", "check", "dft-collect", "dft-inputs", "dvc", "evaluate-crystals", "evaluate-images", "fetch"),
-    *("generate-crystals", "generate-images", "generate-text", "jobs", "plan", "preflight", "reference-energies"),
+    *("calibrate-models", "check", "dft-collect", "dft-inputs", "dvc", "evaluate-crystals", "evaluate-images"),
+    *(
+        "export-weights",
+        "fetch",
+        "generate-crystals",
+        "generate-images",
+        "generate-text",
+        "jobs",
+        "plan",
+        "preflight",
+        "reference-energies",
+    ),
     *("schema", "trace"),
 )
 
@@ -149,8 +169,12 @@ def test_check_prints_the_configuration_with_settings_and_defaults(
         (["evaluate-crystals", "nowhere", "--output", "x"], "nowhere"),
         (["evaluate-crystals", "x", "--experiment", "checkerboard", "--output", "x"], "not one on crystals"),
         (["generate-crystals", "--run", "mask_k0", "--formula", "NaCl", "--output", "x"], "did you mean 'mask_ko'"),
-        (["generate-crystals", "--run", "mask_ko", "--output", "x"], "nothing is ordered; give --formula"),
-        (["generate-crystals", "--run", "ar", "--formula", "NaCl", "--weights", "no", "--output", "x"], "no such file"),
+        (["generate-crystals", "--formula", "NaCl", "--output", "x"], "--run: name a trained run of the configuration"),
+        (["generate-text", "--weights", "some_text", "--output", "x"], "--weights some_text: no such weights"),
+        (
+            ["generate-crystals", "--run", "ar", "--formula", "NaCl", "--weights", "no", "--output", "x"],
+            "no such weights",
+        ),
     ],
 )
 def test_an_error_is_one_message_and_status_2(

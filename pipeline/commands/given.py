@@ -1,7 +1,9 @@
 """The flags that choose a configuration, experiment and run, and what they are loaded as."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,15 @@ from pipeline.store.places import Place
 
 @dataclass(frozen=True)
 class Given:
-    """A configuration and its file."""
+    """A configuration file and values over it; it is read when it is first asked for, as shipped weights need none."""
 
-    config: Config
     file: Path
+    settings: Sequence[str] = ()
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration."""
+        return load_config(self.file, map(parse_setting, self.settings))
 
     @property
     def results(self) -> Path:
@@ -52,6 +59,15 @@ class Given:
         self._note_differences(job, weights or known)
         return tokens, weights or known
 
+    def tokenizer(self, job: Job) -> Path | None:
+        """Return the tokenizer of an experiment on codes, in the scale's results; None: others have none."""
+        if job.block.tokenizer is None:
+            return None
+        tokenizer = Place.TOKENIZER.under(self.results, ".safetensors", experiment=job.experiment)
+        if not tokenizer.is_file():
+            raise KinoflowError(f"{tokenizer}: no such file; train the tokenizer, or name another file")
+        return tokenizer
+
     def _note_differences(self, job: Job, weights: Path) -> None:
         """Say which values of the configuration do not count, because the network was trained with others."""
         from pipeline.store.arrays import read_description  # imports numpy
@@ -76,7 +92,7 @@ class Flags:
 
     def given(self) -> Given:
         """Return the configuration."""
-        return Given(load_config(self.config, map(parse_setting, self.set)), self.config)
+        return Given(self.config, self.set)
 
     def loaded(self) -> Any:
         """Return the first argument of the command's function."""

@@ -53,9 +53,6 @@ class Order:
     charge_neutral: bool = False
 
     def __post_init__(self) -> None:
-        if all(value in (None, False, (), []) for value in asdict(self).values()):
-            flags = "--formula, --template, --chemical-system, --elements, --exclude, --atoms or --charge-neutral"
-            raise KinoflowError(f"nothing is ordered; give {flags}")
         if self.keep and self.template is None:
             raise KinoflowError("--keep: there is nothing to keep; give --template")
         if self.units is not None and self.formula is None:

@@ -14,6 +14,7 @@ from pipeline.errors import KinoflowError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+BROKEN = (errno.EIO, errno.EINTR, errno.ESTALE)  # a failing disk, or a network drive
 _RUST = re.compile(r"\(os error (\d+)\)")
 _PROBE = 1 << 20  # bytes; a disk without room for them is full
 
@@ -22,13 +23,15 @@ _PROBE = 1 << 20  # bytes; a disk without room for them is full
 def replacing(target: Path) -> Iterator[Path]:
     """Yield a temporary path in the target's folder, and rename it to the target if the block succeeds.
 
-    If the disk is full or cannot be written to, raise an OSError that names the target, whatever the block raised.
+    If the disk is full, failing or cannot be written to, raise an OSError that names the target, whatever the block
+    raised.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch()
         mode = temporary.stat().st_mode  # by the umask; safetensors makes files that only their owner can read
+        temporary.unlink()  # some want to make the file themselves
         yield temporary
         if temporary.stat().st_mode != mode:
             temporary.chmod(mode)
@@ -64,7 +67,7 @@ def _fault_of_disk(temporary: Path, error: Exception) -> OSError | None:
                 os.fsync(stream.fileno())
         except OSError as fault:
             cause = fault
-    return cause if isinstance(cause, OSError) and cause.errno in (*FULL, *FORBIDDEN) else None
+    return cause if isinstance(cause, OSError) and cause.errno in (*FULL, *FORBIDDEN, *BROKEN) else None
 
 
 def write_text(target: Path, text: str) -> None:

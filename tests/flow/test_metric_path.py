@@ -206,3 +206,15 @@ def test_a_token_of_another_kind_does_not_move() -> None:
     x1, z = torch.tensor([0, 4]), torch.tensor([4, 7])
     jump = rates_of(path, "kinetic_optimal").jump(x1, z, torch.tensor([0.5, 0.5], dtype=torch.float64))
     assert jump.rate.tolist() == [0, 0]
+
+
+def test_distances_of_a_small_vocabulary_are_looked_up_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    x1, asked = torch.tensor([[3, 0], [7, 3]]), list[int]()
+    path, plain = (build_path("metric", Vocabulary.single(8), lp=3) for _ in range(2))
+    assert isinstance(path, MetricPath)
+    assert isinstance(plain, MetricPath)
+    rows = path.distance.rows
+    monkeypatch.setattr(path.distance, "rows", lambda tokens: asked.append(tokens.numel()) or rows(tokens))
+    for _ in range(2):
+        assert torch.equal(path.distances(x1), plain.distance.rows(x1))
+    assert asked == [8], "each row is computed once"

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 SECONDS = "KINOFLOW_FUZZ_SECONDS"  # for all targets together; without it, a few cases of each
-FEW, MANY = 12, 100
+FEW, MANY = 8, 100
 
 
 class Findings(AssertionError):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign import campaign
+from campaign import FEW, campaign
 from hypothesis import strategies as st
 from world import World, new_world
 
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 def holds(record_property: Callable[[str, Any], None]) -> Callable[..., None]:
     """Return a function that tries cases and raises if one broke the law."""
 
-    def check(cases: st.SearchStrategy[Any], faults_of: Callable[[Any], list[str]], few: int = 12) -> None:
+    def check(cases: st.SearchStrategy[Any], faults_of: Callable[[Any], list[str]], few: int = FEW) -> None:
         tried, findings = campaign(cases, faults_of, TARGETS, few)
         record_property("fuzz", (tried, len(findings)))
         assert tried

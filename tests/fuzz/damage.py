@@ -82,11 +82,10 @@ def values() -> st.SearchStrategy[Any]:
     leaves = st.one_of(
         st.none(), st.booleans(), st.sampled_from(INTEGERS), st.sampled_from(FLOATS), st.sampled_from(WORDS)
     )
+    keys = st.sampled_from([*WORDS, "name"])
     return st.recursive(
         leaves,
-        lambda inner: (
-            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*WORDS, "name"]), inner, max_size=3)
-        ),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
         max_leaves=6,
     )
 

@@ -39,7 +39,7 @@ def test_journals(holds: Callable[..., None], folder: Path) -> None:
         (folder / "in" / "journal").write_bytes(damaged(content, changes))
         return Attempt(folder, work).faults()
 
-    holds(steps(), faults, few=30)
+    holds(steps(), faults, few=20)
 
 
 def test_journals_of_tensors(holds: Callable[..., None], folder: Path) -> None:
@@ -62,7 +62,7 @@ def test_journals_of_tensors(holds: Callable[..., None], folder: Path) -> None:
         (folder / "in" / "kept").write_bytes(damaged(content, changes))
         return Attempt(folder, work).faults()
 
-    holds(steps(), faults, few=30)
+    holds(steps(), faults, few=20)
 
 
 def test_artefacts(holds: Callable[..., None], folder: Path, world: World) -> None:
@@ -97,4 +97,4 @@ def test_artefacts(holds: Callable[..., None], folder: Path, world: World) -> No
             folder, partial(world.run, "sample", *experiment, *further), lambda: SampleSet.load(out), (name,)
         ).faults()
 
-    holds(st.tuples(st.sampled_from(sorted(good)), steps()), faults, few=24)
+    holds(st.tuples(st.sampled_from(sorted(good)), steps()), faults, few=12)

@@ -68,7 +68,7 @@ def test_structures(holds: Callable[..., None], folder: Path, structures: dict[s
         path.unlink()
         return found
 
-    holds(st.tuples(st.sampled_from(sorted(structures)), steps()), faults, few=40)
+    holds(st.tuples(st.sampled_from(sorted(structures)), steps()), faults, few=20)
 
 
 def test_damaged_members_of_archives(holds: Callable[..., None], folder: Path, structures: dict[str, bytes]) -> None:
@@ -114,7 +114,7 @@ def test_templates(holds: Callable[..., None], folder: Path, world: World, struc
         "",
     ]
     keep = st.lists(st.sampled_from(words), min_size=1, max_size=3)
-    holds(st.tuples(st.sampled_from(["plain.cif", "salts.extxyz"]), steps(), keep), faults, few=6)
+    holds(st.tuples(st.sampled_from(["plain.cif", "salts.extxyz"]), steps(), keep), faults, few=4)
 
 
 def test_pictures(holds: Callable[..., None], folder: Path) -> None:
@@ -135,7 +135,7 @@ def test_pictures(holds: Callable[..., None], folder: Path) -> None:
         path.unlink()
         return found
 
-    holds(st.tuples(st.sampled_from(sorted(pictures)), steps(), st.booleans()), faults, few=40)
+    holds(st.tuples(st.sampled_from(sorted(pictures)), steps(), st.booleans()), faults, few=20)
 
 
 def _read_pictures(path: Path, folder: Path) -> None:

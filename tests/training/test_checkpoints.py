@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from pipeline.crystals.checkpoints import only_weights
 from pipeline.errors import KinoflowError
 from pipeline.images.extractor import loaded
 from pipeline.training.checkpoint import Checkpoints
@@ -68,6 +69,8 @@ def test_a_malicious_file_is_not_run_and_the_message_says_not_to_trust_it(
     checkpoints, made = Checkpoints(tmp_path / "checkpoints", "fingerprint"), tmp_path / "made"
     path = checkpoints.save(10, {"network": Malicious(made)})
     assert checkpoints.latest(100) is None
+    with pytest.raises(KinoflowError, match="Do not trust this file"), only_weights():
+        torch.load(path, weights_only=False)
     with pytest.raises(KinoflowError, match="Do not trust this file") as refused:
         loaded(torch.nn.Linear(1, 1), path, "a network")
     assert str(path) in str(refused.value)

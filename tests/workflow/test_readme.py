@@ -27,7 +27,7 @@ INSTEAD = {
 @pytest.fixture(scope="module")
 def small_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project.copy_to(tmp_path_factory.mktemp("readme"))
-    for part in ("Makefile", "slurm", "examples", "pyproject.toml", ".venv"):
+    for part in ("Makefile", "slurm", "examples", "weights", "pyproject.toml", ".venv"):
         if (ROOT / part).exists():
             (project.folder / part).symlink_to(ROOT / part)
     experiment = TINY["experiments"]["checkerboard"]
