@@ -19,10 +19,11 @@ export OPENBLAS_NUM_THREADS := 1
 export MPLBACKEND := Agg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test test-cluster fuzz faults bench setup format schema dvc lock clean
+.PHONY: help demo oracle test test-cluster fuzz faults bench setup format schema dvc lock clean
 
 help:
 	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
+	@echo "make oracle        measure samplers with exact posteriors, without a network: tables of errors and verdicts"
 	@echo "make test          format, lint and type checks, then all tests"
 	@echo "make test-cluster  all experiments on a SLURM of this machine, jobs killed midway (Debian, as root)"
 	@echo "make fuzz          damaged inputs of all kinds for an hour (KINOFLOW_FUZZ_SECONDS=600: for ten minutes)"
@@ -38,6 +39,10 @@ help:
 demo: $(STAMP)
 	snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=$(SCALE)
 	@echo && cat results/$(SCALE)/tables/*.md && echo && ls results/$(SCALE)/figures/*.png
+
+oracle: $(STAMP)
+	snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=oracle
+	@echo && for table in results/oracle/tables/*_claims.md; do echo "$$table" && sed '/^By path:/,$$d' "$$table"; done
 
 test: $(STAMP)
 	ruff check

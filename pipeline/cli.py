@@ -115,9 +115,8 @@ def check_files(parameters: Sequence[inspect.Parameter], options: dict[str, Any]
     """Stop before any work if an input file of the command is missing, or an output could not be written."""
     given: dict[str, list[tuple[str, Path]]] = {READ: [], WRITTEN: [], FOLDER: []}
     for parameter in parameters:
-        for mark in set(given) & {
-            one for one in getattr(parameter.annotation, "__metadata__", ()) if isinstance(one, str)
-        }:
+        marks = getattr(parameter.annotation, "__metadata__", ())
+        for mark in (mark for mark in given if mark in marks):
             value, flag = options.get(parameter.name), f"--{parameter.name.replace('_', '-')}"
             paths = value if isinstance(value, list | tuple) else [value] if value else []
             given[mark] += [(flag, path) for path in paths]

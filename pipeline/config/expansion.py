@@ -71,7 +71,7 @@ def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
         if not all(isinstance(values, list | tuple) for values in grid.values()):
             continue  # validation reports what is malformed
         grid = {key: values for key, values in grid.items() if values}
-        needs_path = bool({"steps", "velocity"} & grid.keys())
+        needs_path = bool({"steps", "velocity", "step"} & grid.keys())
         names = _with_networks(experiment, sweep.get("runs"), needs_path) if grid else []
         for name, values in product(names, product(*grid.values())):
             sampling = dict(zip(grid, values, strict=True))

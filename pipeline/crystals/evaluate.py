@@ -236,7 +236,7 @@ def _show(
     new = " and ".join(filter(None, (conditions["training set"], conditions["known crystals"])))
     novelty = f"new: unlike {new}" if new else "new: nothing to compare with (give --rows or --known)"
     for line in (f"hull: {hull}", f"energy model: {conditions['energy model']}", novelty, ""):
-        print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  "))
+        print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  ", break_on_hyphens=False))
     print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
     for name, value, interval in findings.with_intervals(scores):
         print(f"{name:32} {findings.number_text(value):>10}  {interval}".rstrip())
