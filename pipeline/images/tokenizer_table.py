@@ -32,7 +32,8 @@ def row_of(
     """Return how much of the codebook is used, and how close the rebuilt test images are to the originals.
 
     `rfid` is the Fréchet distance from the rebuilt images to the test images. `frechet_distance` is that from the
-    rebuilt images to the training images, as for samples. `floor` is that from the test images to the training images.
+    rebuilt images to the training images, as for samples. `held_out_frechet_distance` is that from the test images to
+    the training images.
     """
     live = live_codes(codes)
 
@@ -48,7 +49,7 @@ def row_of(
         **tokenizer_report(tokenizer, codes, data),
         "rfid": frechet_distance(after, before),
         "frechet_distance": frechet_distance(after, reference.statistics),
-        "floor": frechet_distance(before, reference.statistics),
+        "held_out_frechet_distance": frechet_distance(before, reference.statistics),
     }
 
 

@@ -29,7 +29,7 @@ def test_it_ends_in_a_table_of_runs_and_references_and_a_figure(finished: Projec
     results = finished.folder / "results/tiny"
     with (results / "tables/checkerboard.csv").open() as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["run"] for row in rows] == ["mask_linear", "metric", "data (ceiling)", "independent columns (null)"]
+    assert [row["run"] for row in rows] == ["mask_linear", "metric", "held-out data", "independent columns"]
     assert all(float(row["total_variation"]) > 0 for row in rows)
     assert [row["n"] for row in rows] == ["110"] * 4
     assert [row["NFE"] for row in rows] == ["4", "4", "", ""]
