@@ -96,13 +96,6 @@ class Job:
         return DATASETS.chosen(self.block.data)
 
     @property
-    def data_name(self) -> str:
-        """What the networks are trained on: the corpus, the set of images, or the data set itself."""
-        options = self.block.data.options
-        chosen = options.get("corpus") or options.get("images") or self.block.data.name
-        return str(chosen["name"] if isinstance(chosen, dict) else chosen)
-
-    @property
     def metrics(self) -> list[Chosen[MetricPlugin]]:
         """The metrics."""
         return [METRICS.chosen(Choice(name=name, **options)) for name, options in self.block.scoring.items()]

@@ -35,6 +35,6 @@ def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: S
     from pipeline.report.tables import make_table
 
     names = [*job.block.runs, *job.block.references]
-    paper, data = job.block.paper, job.data_name
+    paper, data = job.block.paper, job.block.data.subject
     make_table(names, paper, data=data, scores=scores, table=csv, markdown=markdown, numbers=numbers)
     job.record([csv, markdown, numbers], {"experiment": job.experiment, "runs": names}, scores)
