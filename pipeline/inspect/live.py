@@ -75,10 +75,11 @@ def _is_done(job: Mapping[str, Any], started: float) -> bool:
 
 
 def _modified(path: Path) -> float:
+    """Return when a file was last written to; -1 if it is not there."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
-        return 0.0
+        return -1.0
 
 
 def _is_alive(run: Mapping[str, Any], begun: Iterable[Mapping[str, Any]]) -> bool:

@@ -44,7 +44,8 @@ def find_run(config: Config, results: Path, name: str) -> FoundRun:
     known = [f"{experiment}/{run}" for experiment, block in config.experiments.items() for run in block.runs]
     fitting = [one for one in known if name in (one, one.partition("/")[2])]
     if not fitting:
-        raise KinoflowError(f"run {name!r}: no experiment has it; {did_you_mean(name, known)}")
+        names = [*known, *dict.fromkeys(one.partition("/")[2] for one in known)]
+        raise KinoflowError(f"run {name!r}: no experiment has it; {did_you_mean(name, names)}")
     if len(fitting) > 1:
         raise KinoflowError(f"run {name!r}: in several experiments; name one of {', '.join(fitting)}")
     experiment, _, run = fitting[0].partition("/")

@@ -45,7 +45,7 @@ def frames_of(path: Any, data: TokenData, kind: int, names: tuple[str, ...]) -> 
     at_the_end[0, x1] = 1
     p = torch.cat([p, at_the_end])
     reached = p.amax(0)
-    reached[targets] += torch.finfo(reached.dtype).eps  # those that can be data come before those that never occur
+    reached[targets] += 1e-9 / (1 + (targets - x1).abs())  # among the others, those next to x1 come first
     tokens = reached.topk(min(int((reached > 0).sum()), MOST)).indices.sort().values
     special = vocabulary.kind_of.values[tokens] < 0
     first = int(targets[0])

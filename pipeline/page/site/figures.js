@@ -22,7 +22,7 @@ function columnPlot(experiment) {
     hovertemplate: "%{text}<extra></extra>",
   }];
   const layout = () => ({
-    title: { text: escaped(experiment.columns[chosen].heading), font: { size: 14 } },
+    title: { text: escaped(experiment.columns[chosen].heading) },
     yaxis: { autorange: "reversed", type: "category" },
     height: Math.max(260, 90 + 26 * rows().length),
     showlegend: false,
@@ -81,7 +81,7 @@ function lossPlot(experiment, losses = experiment.losses) {
     ];
   });
   const layout = () => ({
-    title: { text: "Loss (line: training, dots: validation)", font: { size: 14 } },
+    title: { text: "Loss (line: training, dots: validation)" },
     xaxis: { title: { text: "step" } },
     height: 420,
   });

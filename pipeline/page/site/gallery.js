@@ -135,7 +135,7 @@ function energyPlot(experiment) {
     };
   });
   const layout = () => ({
-    title: { text: "Energy above the hull, eV/atom (rings: not converged)", font: { size: 14 } },
+    title: { text: "Energy above the hull, eV/atom (rings: not converged)" },
     yaxis: { type: "category", autorange: "reversed" },
     height: 120 + 34 * runs.length,
     showlegend: false,

@@ -32,8 +32,9 @@ function start() {
   document.getElementById("links").append(...experiments.map((one) => element("li", {}, element("a", { href: `#${one.name}` }, one.name))));
   document.getElementById("experiments").append(...experiments.map(partOf));
   document.getElementById("theme").addEventListener("click", () => {
-    const dark = getComputedStyle(document.documentElement).colorScheme.startsWith("dark");
-    document.documentElement.dataset.theme = dark ? "light" : "dark";
+    const { dataset } = document.documentElement;
+    const dark = dataset.theme ? dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    dataset.theme = dark ? "light" : "dark";
     redrawPlots();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawPlots);

@@ -24,7 +24,7 @@ function pathPlot(experiment) {
     hovertemplate: "token %{x}: %{y:.4~g}<extra></extra>",
   }];
   const layout = () => ({
-    title: { text: escaped(`${path.runs.join(", ")}: p(x | x1 = ${kind.x1}) at t = ${kind.times[frame].toFixed(2)}`), font: { size: 14 } },
+    title: { text: escaped(`${path.runs.join(", ")}: p(x | x1 = ${kind.x1}) at t = ${kind.times[frame].toFixed(2)}`) },
     xaxis: { type: "category", title: { text: `${kind.name} x` }, nticks: 16 },
     yaxis: { range: [0, 1.05], title: { text: "probability" } },
     height: 340,

@@ -3,12 +3,13 @@
 const COLOURS = ["#0077bb", "#ee7733", "#009988", "#cc3311", "#33bbee", "#ee3377", "#aa8800", "#7755cc"];
 const GREY = "#888888";
 const SETTINGS = { displaylogo: false, responsive: true, displayModeBar: "hover", modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+const STILL = { displayModeBar: false, responsive: true };
 const plots = new Set();
 
 /** Return a place for a plot that is drawn when it comes into view; `traces` and `layout` are functions. */
-function plot(label, traces, layout, clicked = null) {
+function plot(label, traces, layout, clicked = null, settings = SETTINGS) {
   const place = element("div", { class: "plot", role: "figure", "aria-label": label });
-  place.redraw = () => Plotly.react(place, traces(), themed(layout()), SETTINGS);
+  place.redraw = () => Plotly.react(place, traces(), themed(layout()), settings);
   return whenSeen(place, () => {
     place.redraw();
     plots.add(place);
@@ -27,7 +28,7 @@ function themed(layout) {
   const text = style.getPropertyValue("--pico-color").trim();
   const lines = style.getPropertyValue("--pico-muted-border-color").trim();
   const axis = { gridcolor: lines, zerolinecolor: lines, automargin: true };
-  const merged = { ...layout };
+  const merged = { ...layout, title: { x: 0.01, xanchor: "left", font: { size: 14 }, ...layout.title } };
   for (const name of ["xaxis", "yaxis"]) merged[name] = { ...axis, ...layout[name] };
   return {
     paper_bgcolor: "rgba(0,0,0,0)",

@@ -19,7 +19,7 @@ function boardPlot(experiment) {
       margin: { l: 6, r: 6, t: 30, b: 6 },
       height: 230,
     });
-    return plot(`Samples of ${board.label}`, traces, layout);
+    return plot(`Samples of ${board.label}`, traces, layout, null, STILL);
   });
   const input = (event) => {
     frame = Number(event.target.value);

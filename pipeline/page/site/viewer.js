@@ -23,7 +23,7 @@ class CrystalViewer {
 
   /** Draw the crystal of a CIF file; without one, say so. */
   show(cif) {
-    this.caption.textContent = cif ? this.label : `${this.label}: there is none`;
+    this.caption.replaceChildren(cif ? this.label : `${this.label}: there is none`, ...(cif ? [legendOf(cif)] : []));
     if (!this.viewer) {
       try {
         this.viewer = $3Dmol.createViewer(this.canvas, { backgroundAlpha: 0, antialias: true });
@@ -41,6 +41,7 @@ class CrystalViewer {
       const box = { color: getComputedStyle(document.documentElement).color };
       this.viewer.addUnitCell(this.model, { box, alabel: "", blabel: "", clabel: "" });
       this.viewer.zoomTo();
+      this.viewer.zoom(1.2);
       this.viewer.rotate(15, "y");
       this.viewer.rotate(15, "x");
     }
@@ -69,4 +70,15 @@ function download(name, text) {
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+/** Return the elements of a CIF file in their colours. */
+function legendOf(cif) {
+  const elements = [...new Set([...cif.matchAll(/^ +([A-Z][a-z]?) +\1\d+ /gm)].map((match) => match[1]))];
+  const entries = elements.flatMap((name) => {
+    const colour = `#${($3Dmol.elementColors.Jmol[name] ?? 0xffffff).toString(16).padStart(6, "0")}`;
+    const dot = drawing("circle", { cx: 6, cy: 6, r: 5, fill: colour, stroke: GREY });
+    return [drawing("svg", { width: 12, height: 12, "aria-hidden": "true" }, dot), name];
+  });
+  return element("span", { class: "legend" }, entries);
 }
