@@ -1,11 +1,13 @@
 """The forms of a table: CSV with all digits, Markdown to read, and its numbers as JSON.
 
-In Markdown, rates have their intervals in one cell, and what all rows share stands below the table.
+In Markdown, rates have their intervals in one cell, and what all rows share stands below the table. No line has more
+than 99 characters.
 """
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from pipeline.store.atomic import write_json
 
 Row = dict[str, Any]
 NOT_RUN = "not run"
+WIDTH = 99  # characters of a line
+LONG, LONGEST_NAME = 24, 44  # characters of a condition, and of the name of a row; longer ones have a number instead
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
@@ -29,20 +33,50 @@ def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
 def markdown_table(
     ours: Sequence[Row], theirs: Sequence[Row], conditions: Sequence[str], metrics: Sequence[str]
 ) -> str:
-    """Return rows with four significant digits; conditions that all our rows share are given once, below.
+    """Return rows with four significant digits, in tables whose lines have less than 100 characters.
 
-    The first condition is the name of a row. `x_low` and `x_high` are shown as the interval of `x`, `x_error` as its
-    standard error. A row of ours with `absent` was not run.
+    The first condition is the name of a row. Conditions that all our rows share are given once, below; so are long
+    ones, by number. If there are more columns than fit, the next ones are in a table below. `x_low` and `x_high` are
+    shown as the interval of `x`, `x_error` as its standard error. A row of ours with `absent` was not run.
     """
     shared = shared_by(ours, conditions[1:])
     bounds = {key + suffix for key in metrics for suffix in (LOW, HIGH, ERROR)}
-    columns = [key for key in [*conditions, *metrics] if key not in shared and key not in bounds]
-    lines = [[column.replace("_", " ") for column in columns]]
-    lines += [[_cell(row, column) for column in columns] for row in [*ours, *theirs]]
-    table = pipe_table(lines[0], lines[1:])
+    known = {key for row in ours for key in row} if ours else {key for row in theirs for key in row}
+    columns = [key for key in [*conditions, *metrics] if key in known and key not in shared and key not in bounds]
+    cells = {key: [_cell(row, key) for row in [*ours, *theirs]] for key in columns}
+    numbered: dict[str, int] = {}
+    for key in conditions:
+        if key in cells and max(map(len, cells[key])) > (LONGEST_NAME if key == columns[0] else LONG):
+            numbers = [numbered.setdefault(text, len(numbered) + 1) if text else "" for text in cells[key]]
+            cells[key] = [f"[{number}]" if number else "" for number in numbers]
+    parts = ["\n".join(_tables(columns, cells))]
     notes = [f"{key.replace('_', ' ')}: {rounded(value)}" for key, value in shared.items()]
     rows = "all rows of ours" if theirs else "all rows"
-    return table + (f"\nThe same in {rows} that have it: {'; '.join(notes)}.\n" if notes else "")
+    parts += [wrapped(f"The same in {rows} that have it: {'; '.join(notes)}.")] if notes else []
+    parts += ["".join(wrapped(f"- [{number}] {text}", "  ") for text, number in numbered.items())] if numbered else []
+    return "\n".join(parts)
+
+
+def _tables(columns: Sequence[str], cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield tables that are narrow enough, each with the first column and as many of the others as fit."""
+    first, *others = columns
+
+    def table(names: Sequence[str]) -> str:
+        rows = [list(row) for row in zip(*(cells[key] for key in names), strict=True)]
+        return pipe_table([key.replace("_", " ") for key in names], rows)
+
+    chosen: list[str] = []
+    for key in others:
+        if chosen and table([first, *chosen, key]).index("\n") > WIDTH:
+            yield table([first, *chosen])
+            chosen = []
+        chosen.append(key)
+    yield table([first, *chosen])
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Return a paragraph in lines that are narrow enough."""
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def pipe_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,13 +1,11 @@
 """The short table of an experiment, to read: the figures that matter, what they mean, and what to be wary of."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.report.columns import HIGH, LOW, column_of, error_of, headlines
-from pipeline.report.formats import NOT_RUN, Row, pipe_table, rounded, shared_by
+from pipeline.report.formats import NOT_RUN, WIDTH, Row, pipe_table, rounded, shared_by, wrapped
 
-WIDTH = 99  # characters of a line
 MOST = 4  # columns with figures
 ALIKE = ("data", "tokens", "features")  # compare with the paper only if these conditions are equal
 OF_PAPER = "paper_"
@@ -47,8 +45,8 @@ def summary_text(
     parts = [_table(ours, shown), _meanings(ours, shown)]
     if shared := shared_by(ours, [key for key in conditions if key not in ("run", "origin")]):
         said = "; ".join(f"{key.replace('_', ' ')}: {rounded(value)}" for key, value in shared.items())
-        parts.append(_wrapped(f"The same in all rows that have it: {said}."))
-    parts += [_wrapped(f"- {remark}", "  ") for remark in remarks(ours, metrics, nulls)]
+        parts.append(wrapped(f"The same in all rows that have it: {said}."))
+    parts += [wrapped(f"- {remark}", "  ") for remark in remarks(ours, metrics, nulls)]
     if paper:
         parts.append(_papers_table(ours, paper, shown))
     parts.append(f"All columns: {full}\n")
@@ -114,7 +112,7 @@ def _meanings(ours: Sequence[Row], shown: Sequence[str]) -> str:
     for name in shown:
         column = column_of(name)
         better = f" ({column.better} is better)" if column.better else ""
-        lines.append(_wrapped(f"- {column.heading}: {column.meaning}{better}", "  "))
+        lines.append(wrapped(f"- {column.heading}: {column.meaning}{better}", "  "))
     if any(name + LOW in row for name in shown for row in ours):
         lines.append("- [low, high]: interval that has the true value in 95 % of all cases\n")
     if any(row.get(error_of(name, row.keys())) for name in shown for row in ours):
@@ -138,8 +136,4 @@ def _papers_table(ours: Sequence[Row], paper: Sequence[Row], shown: Sequence[str
     mine = any(key.startswith(OF_PAPER) and value != "" for row in ours for key, value in row.items())
     verdict = "Those in the column `paper` above" if mine else "None of them"
     note = f"The paper's own figures ({what}). {verdict} can be compared with ours: same data, tokens and features."
-    return f"{_wrapped(note)}\n{pipe_table(['run of the paper', *(column_of(key).heading for key in chosen)], lines)}"
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
+    return f"{wrapped(note)}\n{pipe_table(['run of the paper', *(column_of(key).heading for key in chosen)], lines)}"

@@ -13,7 +13,7 @@ def settings(job: Job) -> dict[str, Any]:
         "runs": list(job.block.runs),
         "references": job.block.references,
         "paper": job.block.paper,
-        "data": job.data_name,
+        "data": job.block.data.subject,
     }
 
 

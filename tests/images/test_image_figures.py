@@ -224,7 +224,7 @@ def test_a_tokenizer_that_changes_nothing_has_a_distance_of_zero(table: Any) -> 
     assert float(ours["l1"]) == 0
     assert float(ours["frechet_distance"]) == pytest.approx(float(ours["held_out_frechet_distance"]), rel=1e-6)
     assert (ours["origin"], ours["features"], ours["images"], ours["live_share"]) == ("ours", "rows", "7", "0.8")
-    assert (papers["origin"], papers["rfid"], papers["features"]) == ("paper", "2.2", "Inception v3")
+    assert (papers["origin"], papers["rfid"], papers["paper_rfid"]) == ("paper", "", "2.2")
     assert "VQVAE of the paper" in markdown
 
 
