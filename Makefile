@@ -19,12 +19,14 @@ export OPENBLAS_NUM_THREADS := 1
 export MPLBACKEND := Agg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo test browser test-cluster bench setup format schema dvc lock clean
+.PHONY: help demo test browser test-cluster fuzz faults bench setup format schema dvc lock clean
 
 help:
 	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
 	@echo "make test          format, lint and type checks, then all tests"
 	@echo "make test-cluster  all experiments on a SLURM of this machine, jobs killed midway (Debian, as root)"
+	@echo "make fuzz          damaged inputs of all kinds for an hour (KINOFLOW_FUZZ_SECONDS=600: for ten minutes)"
+	@echo "make faults        errors, torn writes and kills at every write of the main stages"
 	@echo "make bench         two ways of doing each thing, compared by CPU time; BENCHMARKS=closed_forms: only some"
 	@echo "make setup         only the virtual environment in $(VENV)"
 	@echo "make format        format the Python and Snakemake files"
@@ -56,6 +58,12 @@ test: $(STAMP) browser
 
 test-cluster: $(STAMP)
 	pytest tests/cluster
+
+fuzz: $(STAMP)
+	KINOFLOW_FUZZ_SECONDS=$${KINOFLOW_FUZZ_SECONDS:-3600} nice pytest tests/fuzz
+
+faults: $(STAMP)
+	KINOFLOW_FAULTS=all nice pytest tests/faults
 
 bench: $(STAMP)
 	python -m benchmarks $(BENCHMARKS)

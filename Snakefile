@@ -14,6 +14,7 @@ include: "workflow/rules/protocols.smk"
 include: "workflow/rules/prediction.smk"
 include: "workflow/rules/text.smk"
 include: "workflow/rules/images.smk"
+include: "workflow/rules/oracle.smk"
 include: "workflow/rules/report.smk"
 
 

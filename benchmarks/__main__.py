@@ -8,13 +8,14 @@ import importlib
 import os
 import platform
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
 import torch
 
-from benchmarks.timing import Comparison
+from benchmarks.timing import Comparison, children
 from pipeline.store.atomic import replacing
 
 HERE = Path(__file__).parent
@@ -42,6 +43,11 @@ def rows_of(question: str) -> pd.DataFrame:
             for answer in answers
         ]
     )
+
+
+def spent() -> float:
+    """Return the CPU seconds of this process and of those that it has waited for."""
+    return time.process_time() + children()
 
 
 def machine() -> str:
@@ -82,8 +88,10 @@ def main(names: list[str]) -> None:
     table = pd.read_csv(TABLE) if TABLE.exists() else pd.DataFrame({"question": []})
     for question in names or QUESTIONS:
         print(f"{question}: {importlib.import_module(f'benchmarks.{question}').__doc__.splitlines()[0]}", flush=True)
+        begun = spent()
         rows = rows_of(question)
         print(rows[["case", "slow", "fast", "ratio", "least", "largest", "note"]].to_string(index=False), flush=True)
+        print(f"{question} took {(spent() - begun) / 60:.1f} CPU minutes\n", flush=True)
         table = pd.concat([table[table["question"] != question], rows]).sort_values("question", kind="stable")
         write(table)
     print(f"{TABLE} and {TABLE.with_suffix('.md').name}: {machine()}")

@@ -4,6 +4,8 @@ The network is untrained and has 3.5 million parameters. The path is the paper's
 peer is the solver of the package flow_matching with the same network, crystals and scheduler.
 """
 
+from statistics import median
+
 import torch
 from torch import Tensor, nn
 
@@ -19,6 +21,7 @@ OPTIONS = Options(width=128, depth=8, heads=8, dropout=0.0)
 STEPS = (50, 250)
 PEER_STEPS = {50: 3, 250: 2, 1000: 1}  # repeats; a thousand steps of the peer take minutes
 CRYSTALS = (16, 64, 256)
+ROUNDS = 3  # of the sizes, in turns, to see how the time grows with each
 
 
 def answers(
@@ -102,9 +105,18 @@ def _growth(network: nn.Module, sizes: tuple[int, ...], steps: tuple[int, ...]) 
     }
     found = []
     for name, (values, runs) in cases.items():
-        seconds = [cpu_seconds(lambda run=run: _draw(network, *run)) for run in runs]  # type: ignore[misc]
-        ratio, both = seconds[-1] / seconds[0], (seconds[-1], seconds[0])
+        rounds = [
+            [cpu_seconds(lambda run=run: _draw(network, *run)) for run in runs]  # type: ignore[misc]
+            for _ in range(ROUNDS)
+        ]
+        ratios, seconds = (
+            [times[-1] / times[0] for times in rounds],
+            [median(times) for times in zip(*rounds, strict=True)],
+        )
+        both = seconds[-1], seconds[0]
         ways = (f"{values[-1]:g} {name}", f"{values[0]:g} {name}")
         note = f"CPU time grows as {name}^{exponent(values, seconds):.2f}"
-        found.append(Comparison(f"events: growth with {name}", ways, ratio, ratio, ratio, both, note))
+        found.append(
+            Comparison(f"events: growth with {name}", ways, median(ratios), min(ratios), max(ratios), both, note)
+        )
     return found

@@ -17,7 +17,7 @@ from pipeline.flow.chunks import row_chunks
 from pipeline.flow.closed_forms.metric import LARGEST_TABLE
 from pipeline.flow.paths import Path, build_path
 from pipeline.flow.paths.metric import MetricPath
-from pipeline.flow.steps import Corrector, Transition, exact
+from pipeline.flow.steps import Transition, exact
 from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 
@@ -33,9 +33,8 @@ def answers(codes: int = 16384, tokens: int = 256, pixels: int = 16384) -> list[
     slow, fast = (exponent(sizes, [seconds[way] for seconds in grown]) for way in (0, 1))
     note = f"{of_codes[0.5].note}; the times grow with K to the power {slow:.2f} and {fast:.2f}"
     of_codes[0.5] = replace(of_codes[0.5], note=note)
-    corrected = step(code_path(codes), tokens, 0.5, f"{codes} codes, corrector", Corrector(1.0))
     of_pixels = [step(build_path("metric", Vocabulary.single(256)), pixels, t, "256 pixel values") for t in TIMES]
-    return [*of_codes.values(), *fewer, corrected, *of_pixels]
+    return [*of_codes.values(), *fewer, *of_pixels]
 
 
 def code_path(codes: int) -> Path:
@@ -44,12 +43,12 @@ def code_path(codes: int) -> Path:
     return build_path("metric", Vocabulary.single(codes), lp=4, a=0.9, c=3, embeddings=embeddings, check=False)
 
 
-def step(path: Path, tokens: int, t: float, case: str, corrector: Corrector | None = None) -> Comparison:
+def step(path: Path, tokens: int, t: float, case: str) -> Comparison:
     """Compare one step of some tokens; their x_t are drawn from the path."""
     generator = torch.Generator().manual_seed(1)
     x1 = torch.randint(path.vocabulary.size, (tokens,), generator=generator)
     z = path.sample(x1, torch.full((tokens,), t, dtype=torch.float64), generator)
-    transition = Transition(path, kinetic_optimal, "exact", corrector)
+    transition = Transition(path, kinetic_optimal, "exact")
     ways = (partial(advance_by_rows, transition), transition.advance)
     slow, fast = (partial(lambda way: way(z, x1, t, t + STEP, torch.Generator().manual_seed(2)), way) for way in ways)
     same = float((slow() == fast()).double().mean())
@@ -75,9 +74,6 @@ def advance_by_rows(
         from_z = distances.gather(-1, z[part][..., None])
         net = prob * torch.where((distances < torch.inf) & (from_z < torch.inf), from_z - distances, 0.0)
         rates = net.clamp(min=0)
-        if transition.corrector is not None:
-            passed = path.clock(x1[part], end) - path.clock(x1[part], start)
-            rates = rates + transition.corrector.correction(start, passed).rates(net, prob)
         rate = rates.sum(-1)
         leaves = chances[part] < exact(path, rate, x1[part], start, end)
         destinations = draw_by_totals((rates + (rate == 0)[..., None]).cumsum(-1), places[part])

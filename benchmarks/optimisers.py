@@ -15,10 +15,13 @@ from ase.filters import FrechetCellFilter
 
 from benchmarks.relaxation import disturbed
 from benchmarks.timing import Comparison
+from pipeline.crystals.alignment import same_crystal
 from pipeline.crystals.cell_filter import CellFilter
+from pipeline.crystals.comparing import reduced
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import NoNeighbours, atoms_of
 from pipeline.crystals.energy_models.chgnet import load_chgnet
+from pipeline.crystals.reduction import Cell
 from pipeline.crystals.relaxation import descent
 from pipeline.crystals.table import crystal_of, records_of
 from pipeline.store.parquet import read_table
@@ -29,11 +32,13 @@ SAME, LOWEST = 0.005, -20.0  # eV/atom: the same minimum, and less than any crys
 Way = Callable[[Atoms], tuple[FrechetCellFilter, Iterator[Any]]]
 
 
-def answers(crystals: int = 8) -> list[Comparison]:
-    """Compare every optimiser with plain FIRE: CPU time, convergence, and the energies where both converge."""
+def answers(crystals: int = 8, names: tuple[str, ...] = ()) -> list[Comparison]:
+    """Compare the named optimisers, or all, with plain FIRE: CPU time, convergence, and where both end."""
     calculator, starts, runs = load_chgnet(), some_crystals(crystals), dict[str, list[dict[str, Any]]]()
     for start in starts:
         for name, way in optimisers().items():
+            if names and name not in ("FIRE", *names):
+                continue
             runs.setdefault(name, []).append(relax_by(way, calculator, start))
     plain = runs.pop("FIRE")
     return [comparison(name, plain, rows) for name, rows in runs.items()]
@@ -94,8 +99,20 @@ def relax_by(way: Way, calculator: Any, crystal: Crystal) -> dict[str, Any]:
         failure = f"{type(error).__name__}: {error}"
     energy = float(atoms.get_potential_energy()) / len(atoms) if np.isfinite(largest) and not failure else np.nan
     converged = largest < FORCE and energy > LOWEST
-    spent = time.process_time() - begun
-    return {"seconds": spent, "steps": max(steps, 0), "energy": energy, "converged": converged, "failure": failure}
+    row = {"seconds": time.process_time() - begun, "steps": max(steps, 0), "energy": energy, "failure": failure}
+    return row | {"converged": converged, "end": end_of(atoms, crystal) if converged else None}
+
+
+def end_of(atoms: Atoms, start: Crystal) -> Cell | None:
+    """Return the reduced cell of relaxed atoms; None if it has none."""
+    cell = atoms.cell
+    return reduced(Crystal(start.id, cell.lengths(), cell.angles(), start.numbers, atoms.get_scaled_positions()))
+
+
+def differ(pair: tuple[dict[str, Any], dict[str, Any]]) -> bool:
+    """Return whether a crystal that was relaxed in two ways ended in different structures."""
+    first, second = (row["end"] for row in pair)
+    return first is None or second is None or not same_crystal(first, second)
 
 
 def comparison(name: str, plain: list[dict[str, Any]], rows: list[dict[str, Any]]) -> Comparison:
@@ -105,7 +122,8 @@ def comparison(name: str, plain: list[dict[str, Any]], rows: list[dict[str, Any]
     pairs = [(old, new) for old, new in zip(plain, rows, strict=True) if old["converged"] and new["converged"]]
     apart = np.array([new["energy"] - old["energy"] for old, new in pairs])
     both = f"{len(pairs)} both ways: {(np.abs(apart) <= SAME).sum()} within 5 meV/atom"
-    ends = f"{(apart < -SAME).sum()} lower, {(apart > SAME).sum()} higher"
+    elsewhere = sum(differ(pair) for pair, gap in zip(pairs, apart, strict=True) if abs(gap) > SAME)
+    ends = f"{(apart < -SAME).sum()} lower, {(apart > SAME).sum()} higher, {elsewhere} of these in another structure"
     converged = f"{sum(row['converged'] for row in rows)} converge (FIRE: {sum(row['converged'] for row in plain)})"
     failed = f"{sum(bool(row['failure']) for row in rows)} fail"
     note = f"{converged}, {failed}; {both}, {ends}; {sum(row['steps'] for row in rows)} steps"

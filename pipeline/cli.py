@@ -17,13 +17,17 @@ from typing import Annotated, Any, get_type_hints
 from cyclopts import App, CycloptsError, Parameter
 
 from pipeline.commands.given import FLAGS, Flags
-from pipeline.errors import KinoflowError, did_you_mean
+from pipeline.errors import KinoflowError, did_you_mean, without_secrets
 from pipeline.stages.declaration import Stage
-from pipeline.stages.parameters import READ
-from pipeline.store.atomic import FORBIDDEN, FULL
+from pipeline.stages.parameters import FOLDER, READ, WRITTEN
+from pipeline.store.atomic import BROKEN, FORBIDDEN, FULL
 from pipeline.store.provenance import set_command
+from pipeline.store.writable import check_distinct, check_file, check_folder
 
 ERROR = 2  # exit status of an error that is explained in one message
+INTERRUPTED = 130  # as shells have it
+GO_ON = "run the same again; it goes on from what is finished"
+NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,8 +40,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         application(given)(given, exit_on_error=False, print_error=False, result_action="return_value")
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print(f"interrupted. To go on, {GO_ON}", file=sys.stderr)
+        return INTERRUPTED
     except (KinoflowError, CycloptsError, OSError) as error:
-        print(f"error: {message_of(error)}", file=sys.stderr)
+        print(f"error: {without_secrets(message_of(error))}", file=sys.stderr)
+        return ERROR
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not any(words in str(error) for words in NO_MEMORY):
+            raise
+        reason = str(error).strip().splitlines()
+        print(
+            f"error: not enough memory ({reason[0] if reason else 'none is left'}); give smaller files, or lower "
+            "counts, batches, blocks or sizes of networks",
+            file=sys.stderr,
+        )
         return ERROR
     return 0
 
@@ -46,6 +63,7 @@ def application(arguments: Sequence[str]) -> App:
     """Return an application with the command that the arguments name, or with all commands, to list them."""
     name = "kinoflow" if Path(sys.argv[0]).name == "kinoflow" else "python -m pipeline"
     app = App(name=name, help="Discrete flow matching, stage by stage.", help_format="markdown", version_flags=[])
+    app.suppress_keyboard_interrupt = False  # `main` says how to go on
     modules = command_modules()
     word = arguments[0] if arguments else ""
     if word and not word.startswith("-") and word not in modules:
@@ -76,7 +94,7 @@ def as_command(name: str, module: str) -> Callable[..., None]:
     flags = FLAGS.get(parameters[0].annotation) if parameters else None
 
     def command(*positional: Any, **options: Any) -> None:
-        check_inputs(parameters, options)
+        check_files(parameters, options)
         given = [options.pop("given", Flags()).loaded()] if flags else []
         function(*given, *positional, **options)
 
@@ -93,14 +111,24 @@ def as_command(name: str, module: str) -> Callable[..., None]:
     return command
 
 
-def check_inputs(parameters: Sequence[inspect.Parameter], options: dict[str, Any]) -> None:
-    """Stop before any work if an input file of the command is missing."""
+def check_files(parameters: Sequence[inspect.Parameter], options: dict[str, Any]) -> None:
+    """Stop before any work if an input file of the command is missing, or an output could not be written."""
+    given: dict[str, list[tuple[str, Path]]] = {READ: [], WRITTEN: [], FOLDER: []}
     for parameter in parameters:
-        if READ in getattr(parameter.annotation, "__metadata__", ()):
-            given = options.get(parameter.name)
-            for path in given if isinstance(given, list | tuple) else [given] if given else []:
-                if not path.is_file():
-                    raise KinoflowError(f"{path}: no such file; make it with the command that writes it (see --help)")
+        for mark in set(given) & {
+            one for one in getattr(parameter.annotation, "__metadata__", ()) if isinstance(one, str)
+        }:
+            value, flag = options.get(parameter.name), f"--{parameter.name.replace('_', '-')}"
+            paths = value if isinstance(value, list | tuple) else [value] if value else []
+            given[mark] += [(flag, path) for path in paths]
+    for _, path in given[READ]:
+        if not path.is_file():
+            raise KinoflowError(f"{path}: no such file; make it with the command that writes it (see --help)")
+    for flag, path in given[WRITTEN]:
+        check_file(flag, path)
+    for flag, path in given[FOLDER]:
+        check_folder(flag, path)
+    check_distinct(given[WRITTEN], given[READ])
 
 
 def message_of(error: Exception) -> str:
@@ -108,8 +136,10 @@ def message_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in FULL:
         return (
             f"{_place(error)}: {error.strerror}. Nothing half-written was left: free space (or raise the quota), then "
-            "run the same again; it goes on from what is finished"
+            f"{GO_ON}"
         )
+    if isinstance(error, OSError) and error.errno in BROKEN:
+        return f"{_place(error)}: {error.strerror}. Nothing half-written was left: see to the disk, then {GO_ON}"
     if isinstance(error, OSError) and error.errno in FORBIDDEN:
         return (
             f"{_place(error)}: {error.strerror}. Get permission for it, or name other directories with the keys "
@@ -119,4 +149,4 @@ def message_of(error: Exception) -> str:
 
 
 def _place(error: OSError) -> str:
-    return str(error.filename or "standard output")
+    return os.fsdecode(error.filename or "standard output")

@@ -75,7 +75,7 @@ WRONG = [
         f"{EXPERIMENT}.training.precision",
         "allowed: auto, 32-true, tf32, bf16-mixed",
     ),
-    (f"{EXPERIMENT}.sampling.temperature=0", f"{EXPERIMENT}.sampling.temperature", "more than 0"),
+    (f"{EXPERIMENT}.sampling.temperature=0", f"{EXPERIMENT}.sampling.temperature", "at least 0.0001"),
     (f"{EXPERIMENT}.sampling.frames=[0, 2]", f"{EXPERIMENT}.sampling.frames.1", "at most 1"),
     (f"{EXPERIMENT}.model.dropout=1.5", f"{EXPERIMENT}.model.dropout", "less than 1"),
     (f"{EXPERIMENT}.data.levels=9", f"{EXPERIMENT}.data", "multiple of squares"),

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import Count, OptionalOutput
+from pipeline.stages.parameters import OptionalOutput, OutputFolder, Positive
 
 
 def calibrate_models(
@@ -10,9 +10,9 @@ def calibrate_models(
     path: Path,
     *,
     title: str,
-    journal: Path,
+    journal: OutputFolder,
     experiment: str | None = None,
-    count: Count = 2000,
+    count: Positive = 2000,
     output: OptionalOutput = None,
 ) -> None:
     """Measure the errors of energy models, from which the uncertainty of energies follows.

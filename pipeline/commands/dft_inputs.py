@@ -1,8 +1,8 @@
-from pipeline.stages.parameters import Input, Output
+from pipeline.stages.parameters import Input, OutputFolder
 
 
 def dft_inputs(
-    *, structures: Input, relaxed: Input, output: Output, threshold: float = 0.1, duplicates: bool = False
+    *, structures: Input, relaxed: Input, output: OutputFolder, threshold: float = 0.1, duplicates: bool = False
 ) -> None:
     """Write VASP inputs for crystals near the hull.
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import Count, OptionalInput, Output, Workers
+from pipeline.stages.parameters import Count, OptionalInput, OutputFolder, Positive, Texts
 from pipeline.store.places import Place
 
 
@@ -10,12 +10,13 @@ def evaluate_crystals(
     given: Given,
     path: Path,
     *,
-    output: Output,
+    output: OutputFolder,
     experiment: str | None = None,
     relax: Count | None = None,
     rows: OptionalInput = None,
     hull: OptionalInput = None,
-    workers: Workers | None = None,
+    known: Texts | None = None,
+    workers: Positive | None = None,
 ) -> None:
     """Evaluate any crystals, such as those of another model.
 
@@ -29,13 +30,15 @@ def evaluate_crystals(
         relax: how many structures to relax, starting with the first (default: all)
         rows: reference structures from `prepare` (default: those of the results)
         hull: hull from `hull` (default: that of the results, or a new one)
+        known: groups of the catalogue or files with known crystals, besides the training set (default: what is here of
+            the Materials Project: mp88k and matbench_dielectric in the cache or mirror, other splits of the rows)
         workers: processes that describe, relax and match (default: the configuration's)
     """
     from pipeline.crystals.evaluate import evaluate
 
     name = crystal_experiment(given, experiment)
-    known = {place: place.under(given.results, experiment=name) for place in (Place.ROWS, Place.HULL)}
-    found = {place: file if file.is_file() else None for place, file in known.items()}
+    places = {place: place.under(given.results, experiment=name) for place in (Place.ROWS, Place.HULL)}
+    found = {place: file if file.is_file() else None for place, file in places.items()}
     evaluate(
         given.config,
         name,
@@ -44,5 +47,6 @@ def evaluate_crystals(
         rows=rows or found[Place.ROWS],
         hull=hull or found[Place.HULL],
         output=output,
+        known=known,
         workers=workers,
     )

@@ -5,17 +5,17 @@ from cyclopts import Parameter
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError, did_you_mean
-from pipeline.stages.parameters import Count, Gpus, OptionalInput, Output, Texts
+from pipeline.stages.parameters import Gpus, OptionalInput, OutputFolder, Positive, Seed, Texts
 
 
 def generate_crystals(
     given: Given,
     *,
     run: str,
-    output: Output,
+    output: OutputFolder,
     experiment: str | None = None,
     formula: str | None = None,
-    units: Count | None = None,
+    units: Positive | None = None,
     chemical_system: str | None = None,
     elements: Texts = (),
     exclude: Texts = (),
@@ -23,8 +23,8 @@ def generate_crystals(
     charge_neutral: Annotated[bool, Parameter(negative=())] = False,
     template: OptionalInput = None,
     keep: Texts = (),
-    count: Count = 32,
-    seed: int = 0,
+    count: Positive = 32,
+    seed: Seed = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
     gpus: Gpus = 0,
@@ -52,7 +52,6 @@ def generate_crystals(
             (default: composition); the network sees numbers rounded to tokens (0.1 A, 1 degree, 0.01 of a side), but
             the crystals that are written have them exactly
         count: crystals to generate
-        seed: seed of the draws
         tokens: tokens from `prepare` (default: those of the results)
         weights: weights from `train` (default: those of the results)
     """

@@ -2,7 +2,7 @@ from pathlib import Path
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.parameters import Count, Gpus, Output, Run, Tokenizer
+from pipeline.stages.parameters import Gpus, OutputFolder, Positive, Run, Seed, Tokenizer
 from pipeline.store.places import Place
 
 
@@ -10,13 +10,13 @@ def generate_images(
     given: Given,
     *,
     run: Run,
-    output: Output,
+    output: OutputFolder,
     experiment: str = "latents",
     label: str | None = None,
-    count: Count = 16,
-    steps: Count | None = None,
+    count: Positive = 16,
+    steps: Positive | None = None,
     guidance: float | None = None,
-    seed: Count = 0,
+    seed: Seed = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
     tokenizer: Tokenizer = None,
@@ -33,7 +33,6 @@ def generate_images(
         count: number of images
         steps: network evaluations (default: those of the run's sampling)
         guidance: scale of guidance (default: that of the run's sampling)
-        seed: seed
         tokens: tokens (default: those of the scale's results)
         weights: weights from `train` (default: those of the scale's results)
     """

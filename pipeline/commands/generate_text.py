@@ -1,21 +1,21 @@
 from pathlib import Path
 
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import Count, Gpus, Output, Run
+from pipeline.stages.parameters import Gpus, OutputFolder, Positive, Run, Seed
 
 
 def generate_text(
     given: Given,
     *,
     run: Run,
-    output: Output,
+    output: OutputFolder,
     experiment: str = "text",
     prefix: str | None = None,
     middle: str | None = None,
     suffix: str | None = None,
-    count: Count = 4,
-    steps: Count | None = None,
-    seed: Count = 0,
+    count: Positive = 4,
+    steps: Positive | None = None,
+    seed: Seed = 0,
     tokens: Path | None = None,
     weights: Path | None = None,
     gpus: Gpus = 0,
@@ -32,7 +32,6 @@ def generate_text(
         suffix: how every text ends
         count: number of texts
         steps: network evaluations (default: those of the run's sampling)
-        seed: seed
         tokens: tokens from `prepare` (default: those of the scale's results)
         weights: weights from `train` (default: those of the scale's results)
     """

@@ -1,5 +1,6 @@
 """The flags that choose a configuration, experiment and run, and what they are loaded as."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,22 @@ class Given:
             if not path.is_file():
                 train = f"snakemake --cores all --config scale={self.config.scale} -- {known}"
                 raise KinoflowError(f"{path}: no such file; train the run with `{train}`, or name another file")
+        self._note_differences(job, weights or known)
         return tokens, weights or known
+
+    def _note_differences(self, job: Job, weights: Path) -> None:
+        """Say which values of the configuration do not count, because the network was trained with others."""
+        from pipeline.store.arrays import read_description  # imports numpy
+
+        trained = read_description(weights, "weights")
+        asked = job.run.model_dump(mode="json", include={"model", "path", "loss"})
+        for key, value in asked.items():
+            if key in trained and trained[key] != value:
+                ours, theirs = ({"name": None} | (one or {}) for one in (value, trained[key]))
+                for name in [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]:
+                    key_of_it = f"runs.{job.name}.{key}.{name}"
+                    used = f"{theirs.get(name)} counts, with which {weights} was trained"
+                    print(f"note: {key_of_it} = {ours.get(name)} is ignored: {used}", file=sys.stderr)
 
 
 @dataclass(frozen=True, kw_only=True)

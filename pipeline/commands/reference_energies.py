@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError
-from pipeline.stages.parameters import Count, OptionalOutput, Texts
+from pipeline.stages.parameters import OptionalOutput, Positive, Texts
 
 
 def reference_energies(
@@ -16,9 +16,9 @@ def reference_energies(
     folder: Path | None = None,
     within: float = 0.03,
     margin: float = 0.02,
-    steps: Count = 200,
+    steps: Positive = 200,
     force: float = 0.05,
-    workers: Count = 1,
+    workers: Positive = 1,
     seconds: float = 600,
     finished: bool = False,
 ) -> None:

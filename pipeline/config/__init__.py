@@ -10,17 +10,19 @@ from pipeline.config.choices import (
     NameAlone,
     NestedChoice,
     PathChoice,
+    StepChoice,
     VelocityChoice,
 )
 from pipeline.config.experiments import (
     Config,
     Crystals,
     Experiment,
-    Fetching,
     Prediction,
     Relaxation,
     Tokenizer,
     TokenizerLoss,
     TokenizerNetwork,
 )
+from pipeline.config.fetching import Fetching
+from pipeline.config.oracle import Oracle, OracleRows
 from pipeline.config.runs import Corrector, Run, Sampling, Training

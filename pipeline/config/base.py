@@ -47,6 +47,8 @@ Folder = Annotated[str, AfterValidator(_usable), Field(json_schema_extra={"minLe
 def _reasons_against(folder: str) -> Iterator[str]:
     if not folder.strip():
         yield "must not be empty; name a folder"
+    elif "://" in folder:
+        yield "must be a folder, not an address; fetch from it, and keep passwords out of configurations"
     elif control := [letter for letter in folder if unicodedata.category(letter) in ("Cc", "Zl", "Zp")]:
         yield f"must not contain the control character {control[0]!a}; name another folder"
     else:

@@ -123,6 +123,18 @@ class StepChoice(Choice):
     SOURCE = "pipeline.flow.steps.STEPS"
 
 
+class GridChoice(Choice):
+    """A grid of times."""
+
+    SOURCE = "pipeline.flow.grids.GRIDS"
+
+
+class CorrectorChoice(Choice):
+    """A kind of corrector."""
+
+    SOURCE = "pipeline.flow.correctors.CORRECTORS"
+
+
 def _named(value: Any, handler: Callable[[Any], Any]) -> Any:
     """Read a name alone as a choice without options; an unknown name is then reported at the key itself."""
     if not isinstance(value, str):

@@ -57,6 +57,10 @@ class DataSetPlugin(Contract):
         """Return the probability of every sequence, one axis per token; None: unknown."""
         return None
 
+    def chain(self, options: Any) -> Any | None:
+        """Return the hidden Markov chain that the sequences come from, as Chains; None: they come from none."""
+        return None
+
     def evaluation_sets(self, options: Any) -> int:
         """Return how many further sets are evaluated, each as long as the test split."""
         return len(dict(options).get("evaluation", ()))

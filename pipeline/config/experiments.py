@@ -3,7 +3,6 @@
 The options of a choice are declared where it is implemented. Nothing here imports torch, so it loads fast.
 """
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
@@ -18,27 +17,24 @@ from pipeline.config.choices import (
     are_checked,
     problems_of_metrics,
 )
+from pipeline.config.fetching import Fetching
+from pipeline.config.oracle import Oracle
 from pipeline.config.plugins import ENERGY_MODELS
 from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
 from pipeline.errors import did_you_mean
 from pipeline.store.paper import paper_tables
 
+TAKEN = "calibration prediction protocols tokenizer classifier sweeps path oracle claims"  # endings of further files
+
 
 def _not_a_further_file(name: str) -> str:
-    for ending in ("calibration", "prediction", "protocols", "tokenizer", "classifier", "sweeps", "path"):
+    for ending in TAKEN.split():
         if name.endswith(f"_{ending}"):
             raise ValueError(f"names that end in _{ending} are taken by further files of an experiment; choose another")
     return name
 
 
-def _sha256(digits: str) -> str:
-    if not re.fullmatch(r"[0-9a-f]{64}", digits):
-        raise ValueError("must be a SHA-256 of 64 lower-case hexadecimal digits")
-    return digits
-
-
-Checksum = Annotated[str, AfterValidator(_sha256), Field(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})]
 ExperimentName = Annotated[Name, AfterValidator(_not_a_further_file)]
 
 
@@ -167,7 +163,7 @@ class Experiment(Strict):
     tokenizer: Tokenizer | None = Field(
         None, description="how images become codes: a VQVAE that is trained first; null: no codes"
     )
-    model: ModelChoice = Field(description="network of every run")
+    model: ModelChoice | None = Field(None, description="network of every run; null: each run names its own")
     training: Training = Field(Training(), description="training of every run")
     sampling: Sampling = Field(Sampling(), description="sampling of every run")
     sweep: tuple[Sweep, ...] = Field(
@@ -177,14 +173,17 @@ class Experiment(Strict):
         (), description="further seeds: each run is trained and sampled anew with each of them, as <run>_seed_<seed>"
     )
     search: Search | None = Field(None, description="a search for velocities and correctors; null: none")
-    scoring: dict[Name, dict[str, Any]] = Field(description="metrics and their options")
+    scoring: dict[Name, dict[str, Any]] = Field({}, description="metrics and their options")
     scoring_resources: Resources = Field(
         Resources(memory_mb=4000), description="what a scoring job asks of the machine"
     )
     figure: Annotated[FigureChoice, NameAlone] | None = Field(None, description="figure of the samples; null: none")
     paper: str | None = Field(None, description="label of the paper's table whose rows stand beside ours; null: none")
     crystals: Crystals | None = Field(None, description="relaxation and stability of crystals; null: no crystals")
-    runs: dict[RunName, Run] = Field(min_length=1, description="the runs by name")
+    oracle: Oracle | None = Field(
+        None, description="samplers measured with the exact posterior, for data whose distribution is known; null: none"
+    )
+    runs: dict[RunName, Run] = Field({}, description="the runs by name; an oracle needs none")
 
     @field_validator("scoring")
     @classmethod
@@ -201,6 +200,12 @@ class Experiment(Strict):
         return label
 
     @model_validator(mode="after")
+    def _has_runs_or_an_oracle(self) -> "Experiment":
+        if not self.runs and self.oracle is None:
+            raise ValueError("runs: required key is missing; give at least one run")
+        return self
+
+    @model_validator(mode="after")
     def _trained_as_the_run_with_the_weights(self) -> "Experiment":
         for name, run in self.runs.items():
             trained = self.runs.get(run.weights or name, run)
@@ -213,24 +218,13 @@ class Experiment(Strict):
     def references(self) -> list[str]:
         """The names of its reference rows.
 
-        `shuffled` is for crystals only: the order of their atoms does not matter. `images` is for codes only: other
-        data sets of images hold the images themselves.
+        Without runs there are none. `shuffled` is for crystals only: the order of their atoms does not matter. `images`
+        is for codes only: other data sets of images hold the images themselves.
         """
         absent = {"shuffled": self.crystals is None, "images": self.tokenizer is None}
+        if not self.runs:
+            return []
         return [name for name in REFERENCES if not absent.get(name)]
-
-
-class Fetching(Strict):
-    """Where downloaded data come from and go to."""
-
-    cache: Folder = Field("data/cache", description="directory of verified files")
-    order: tuple[Literal["embedded", "package", "address", "mirror"], ...] = Field(
-        ("embedded", "package", "address", "mirror"), min_length=1, description="kinds of sources, tried in this order"
-    )
-    mirror: Folder | None = Field(None, description="directory that holds copies; null: $KINOFLOW_MIRROR")
-    checksums: dict[str, Checksum] = Field(
-        {}, description="your own SHA-256 by file, such as mp20/train.csv, for files checked by their Git object only"
-    )
 
 
 class Config(Strict):

@@ -18,13 +18,15 @@ from pydantic import ValidationError
 from pipeline.config.choices import CHECKED
 from pipeline.config.expansion import added_runs, merge, problems_of_weights, with_complete_runs
 from pipeline.config.experiments import Config, Experiment
-from pipeline.config.problems import ConfigError, Problem, problems_of, without_repetitions
+from pipeline.config.plain_yaml import DEEPEST, plain_yaml
+from pipeline.config.problems import ConfigError, Problem, problems_of, shortened, without_repetitions
 from pipeline.config.runs import Run
 from pipeline.store.atomic import write_text
 
 _MARK = "# Resolved and checked; jobs only read this file. It is checked again if it is edited. SHA-256: {}\n"
 _FIRST_LINE = re.compile(re.escape(_MARK.rstrip("\n")).replace(r"\{\}", "([0-9a-f]{64})"))
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first one is in C, and faster
+LARGEST_NUMBER = 2**53
 _PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
 _SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
@@ -42,6 +44,8 @@ def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choi
     for override in overrides:
         raw = merge(raw, override)
     raw = with_numbers(raw)
+    if problems := list(_too_large(raw, ())):
+        raise ConfigError(str(path), problems)
     expanded = with_complete_runs(raw)
     config, problems = problems_of(Config, expanded, context=CHECKED if choices else None)
     problems += problems_of_weights(expanded)
@@ -89,6 +93,15 @@ def read_resolved(path: Path) -> Config | None:
     return None
 
 
+def _too_large(value: Any, key: tuple[str, ...]) -> Iterator[Problem]:
+    """Yield a problem for each whole number that would not be exact as a floating-point number."""
+    if isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _too_large(inner, (*key, str(name)))
+    elif isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        yield Problem(key, None, f"must be at most {LARGEST_NUMBER:,} in size")
+
+
 def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -99,8 +112,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         near = ", ".join(sorted(str(file) for file in path.parent.glob("*.yaml"))) or "no .yaml file in its folder"
         raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}")])
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeySafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raw = plain_yaml(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise ConfigError(str(path), [Problem((), None, f"not valid YAML: {error}")]) from error
     if not isinstance(raw, dict):
         raise ConfigError(str(path), [Problem((), raw, "must hold keys and values, such as 'seed: 0'")])
@@ -111,11 +124,16 @@ def parse_setting(text: str) -> dict[str, Any]:
     """Return the nested mapping for `a.b.c=value`; the value is YAML, so numbers, lists and mappings work."""
     key, equals, value = text.partition("=")
     if not equals or not all(key.split(".")):
-        raise ConfigError("--set", [Problem((), text, "write it as key.of.keys=value, e.g. seed=1")])
+        fix = "write it as key.of.keys=value, e.g. seed=1; what is no setting goes before --set"
+        raise ConfigError("--set", [Problem((), None, f"{shortened(text)}: {fix}")])
     try:
-        tree = yaml.load(value, Loader=_UniqueKeySafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError("--set", [Problem((), text, f"not a valid YAML value: {error}")]) from error
+        if key.count(".") >= DEEPEST:
+            raise ValueError(f"nested too deep; at most {DEEPEST} levels are read")
+        tree = plain_yaml(value)
+    except ValueError as error:
+        raise ConfigError(
+            "--set", [Problem((), None, f"{shortened(text)}: not a valid YAML value: {error}")]
+        ) from error
     for part in reversed(key.split(".")):
         tree = {part: tree}
     return tree
@@ -137,19 +155,3 @@ def with_numbers(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [with_numbers(inner) for inner in value]
     return float(value) if isinstance(value, str) and _SCIENTIFIC.fullmatch(value) else value
-
-
-class _UniqueKeySafeLoader(yaml.SafeLoader):
-    """YAML's safe loader (plain values only) that also refuses duplicate keys."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str | int | float | bool | None):
-                raise yaml.constructor.ConstructorError(None, None, "a key must be plain text", key_node.start_mark)
-            if key in seen:
-                twice = f"the key {key!r} is given twice"
-                raise yaml.constructor.ConstructorError(None, None, twice, key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)

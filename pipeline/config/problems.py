@@ -48,7 +48,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        shown = "" if self.value is None or isinstance(self.value, dict) else f" = {_short(self.value)}"
+        shown = "" if self.value is None or isinstance(self.value, dict) else f" = {shortened(self.value)}"
         return f"{'.'.join(self.key)}{shown}: {self.message}" if self.key else f"{self.message}"
 
 
@@ -135,6 +135,7 @@ def _of_any_run(problem: Problem) -> tuple[Any, ...]:
     return problem.key[:3], problem.key[4:], problem.message
 
 
-def _short(value: Any) -> str:
+def shortened(value: Any) -> str:
+    """Return a value as JSON, cut off if it is long."""
     text = json.dumps(value, default=str)
     return text if len(text) <= 80 else f"{text[:77]}..."

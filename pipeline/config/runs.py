@@ -5,7 +5,16 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pipeline.config.base import Resources, RunName, Strict, TrainingResources
-from pipeline.config.choices import LossChoice, ModelChoice, NameAlone, PathChoice, StepChoice, VelocityChoice
+from pipeline.config.choices import (
+    CorrectorChoice,
+    GridChoice,
+    LossChoice,
+    ModelChoice,
+    NameAlone,
+    PathChoice,
+    StepChoice,
+    VelocityChoice,
+)
 
 Precision = Literal["auto", "32-true", "tf32", "bf16-mixed"]
 
@@ -13,8 +22,8 @@ Precision = Literal["auto", "32-true", "tf32", "bf16-mixed"]
 class Training(Strict):
     """How a network is trained."""
 
-    steps: int = Field(1000, ge=1, description="optimiser steps")
-    batch: int = Field(128, ge=1, description="sequences in one optimiser step, over all devices")
+    steps: int = Field(1000, ge=1, le=10**9, description="optimiser steps")
+    batch: int = Field(128, ge=1, le=10**9, description="sequences in one optimiser step, over all devices")
     parts: int = Field(
         1, ge=1, description="parts a batch is computed in, shared by the devices; each has noise of its own"
     )
@@ -64,30 +73,38 @@ class Training(Strict):
 
 
 class Corrector(Strict):
-    """How much of the probability-preserving velocity is added: w(t) = weight t^rise (1 - t)^fall."""
+    """Jumps after each step that keep to the path, at a weight w(t) = weight t^rise (1 - t)^fall."""
 
+    kind: Annotated[CorrectorChoice, NameAlone] = Field(
+        CorrectorChoice(name="velocity"),
+        description="velocity: w times the symmetric rates of the velocity; refresh: a share w of the tokens is drawn "
+        "anew; remask: a share w of the tokens at x1 goes back to the source (ReMDM)",
+    )
     weight: float = Field(ge=0, description="strength; 0: no corrector")
     rise: float = Field(1.0, ge=0, description="power of t")
     fall: float = Field(0.0, ge=0, description="power of 1 - t")
-    limit: float = Field(0.5, gt=0, description="most jumps of the corrector in one step")
+    limit: float = Field(0.5, gt=0, le=1, description="most jumps of the corrector in one step")
 
 
 class Sampling(Strict):
     """How samples are drawn."""
 
-    count: int = Field(1000, ge=1, description="number of samples")
-    steps: int = Field(64, ge=1, description="steps from the source to data (NFE)")
+    count: int = Field(1000, ge=1, le=10**9, description="number of samples")
+    steps: int = Field(64, ge=1, le=10**6, description="steps from the source to data (NFE)")
     velocity: Annotated[VelocityChoice, NameAlone] = Field(
         VelocityChoice(name="kinetic_optimal"), description="velocity that follows the path"
     )
     step: Annotated[StepChoice, NameAlone] = Field(StepChoice(name="exact"), description="kind of step")
-    temperature: float = Field(1.0, gt=0, description="divides the logits of the posterior")
+    grid: Annotated[GridChoice, NameAlone] = Field(
+        GridChoice(name="uniform"), description="where the steps end: at equal distances, or chosen for the path"
+    )
+    temperature: float = Field(1.0, ge=1e-4, le=1e4, description="divides the logits of the posterior")
     top_k: int | None = Field(None, ge=1, description="draw among the likeliest k tokens only; null: among all")
     top_p: float | None = Field(
         None, gt=0, le=1, description="draw among the fewest tokens whose probability reaches p; null: among all"
     )
     guidance: float = Field(
-        1.0, ge=0, description="scale of classifier-free guidance, of networks that are told classes; 1: none"
+        1.0, ge=0, le=1e4, description="scale of classifier-free guidance, of networks that are told classes; 1: none"
     )
     corrector: Corrector | None = Field(None, description="a corrector; null: none")
     way: Literal["auto", "events", "steps"] = Field(
@@ -95,8 +112,8 @@ class Sampling(Strict):
         description="events: ask the network only where a token may jump, on mixture paths; steps: in every step; "
         "auto: events where possible. The law of the samples is the same",
     )
-    searched: bool = Field(False, description="take the velocity and the corrector that the search found")
-    block: int = Field(1000, ge=1, description="samples drawn at once; each block has its own seed")
+    searched: bool = Field(False, description="take what the search found")
+    block: int = Field(1000, ge=1, le=10**9, description="samples drawn at once; each block has its own seed")
     shards: int = Field(1, ge=1, description="jobs the blocks are spread over; does not change the samples")
     frames: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
         (), description="times at which the tokens on their way are kept for figures"
@@ -116,12 +133,12 @@ class Sweep(Strict):
     velocity: tuple[Annotated[VelocityChoice, NameAlone], ...] = Field(
         (), description="velocities, of runs with a path"
     )
-    temperature: tuple[Annotated[float, Field(gt=0)], ...] = Field((), description="temperatures")
-    guidance: tuple[Annotated[float, Field(ge=0)], ...] = Field((), description="scales of guidance")
+    temperature: tuple[Annotated[float, Field(ge=1e-4, le=1e4)], ...] = Field((), description="temperatures")
+    guidance: tuple[Annotated[float, Field(ge=0, le=1e4)], ...] = Field((), description="scales of guidance")
 
 
 class Search(Strict):
-    """A choice of velocity and corrector for each number of steps, by samples that are not reported."""
+    """A choice of velocity, step and corrector for each number of steps, by samples that are not reported."""
 
     runs: tuple[RunName, ...] = Field(min_length=1, description="runs with a path for which it is made")
     steps: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, description="numbers of steps")
@@ -129,6 +146,9 @@ class Search(Strict):
         (VelocityChoice(name="kinetic_optimal"), VelocityChoice(name="power_infinity")),
         min_length=1,
         description="velocities to choose from",
+    )
+    step: tuple[Annotated[StepChoice, NameAlone], ...] = Field(
+        (StepChoice(name="exact"),), min_length=1, description="kinds of steps to choose from"
     )
     corrector: tuple[Annotated[float, Field(ge=0)], ...] = Field(
         (0.0,), min_length=1, description="weights of the corrector to choose from; 0: none"

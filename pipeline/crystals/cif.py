@@ -2,12 +2,13 @@
 
 Plain files in P 1, as in benchmark data and as pymatgen writes them, are read directly, about thirty times faster.
 Everything else goes through pymatgen. Both give the same crystals, up to the order of the atoms: coordinates within
-1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell. Deuterium and tritium are read as hydrogen.
+1e-4 of 1/3 and 2/3 become 1/3 and 2/3, and atoms are put into the cell.
 """
 
 import re
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +32,8 @@ _PLAIN = re.compile(
     rf"((?: +[A-Z][a-z]? +\w+ +1(?: +{_NUMBER}){{3}} +1(?:\.0*)? *\n)+)\s*"
 )
 _CELL_ITEM = re.compile(rf"^\s*_cell_(length_[abc]|angle_(?:alpha|beta|gamma))\s+({_NUMBER})", re.MULTILINE)
+_HEAVY = re.compile(r"[DT](?![a-z])")  # hydrogen; pymatgen reads it as H
+_AT_ONCE = 256  # atoms whose distances to all others are looked at together
 _ONE_SITE = 1e-3  # atoms this close may be one site: pymatgen has to decide
 
 
@@ -64,9 +67,11 @@ def _plain_crystal(text: str, id: str) -> Crystal | None:
     for third in (1 / 3, 2 / 3):
         fractions[np.abs(fractions / third - 1) <= 1e-4] = third
     fractions %= 1.0
-    apart = fractions[:, None] - fractions
-    near = (np.abs(apart - np.rint(apart)) < _ONE_SITE).all(-1)
-    return None if near.sum() > len(fractions) else Crystal(id, cell[:3], cell[3:], numbers, fractions)
+    near = 0
+    for start in range(0, len(fractions), _AT_ONCE):
+        apart = fractions[start : start + _AT_ONCE, None] - fractions
+        near += int((np.abs(apart - np.rint(apart)) < _ONE_SITE).all(-1).sum())
+    return None if near > len(fractions) else Crystal(id, cell[:3], cell[3:], numbers, fractions)
 
 
 def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
@@ -83,14 +88,22 @@ def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 parser = CifParser.from_str(block, check_cif=False)
+                heavy = any(_HEAVY.match(symbol) for data in parser.as_dict().values() for symbol in _symbols(data))
                 structures = parser.parse_structures(primitive=False, on_error="raise")
         # Users have all kinds of files, and the parser may raise anything. The row reports the reason.
         except Exception as error:
             lines = [line for line in str(error).splitlines() if line and not line.startswith("No structure parsed")]
             results.append(f"does not parse: {(lines or [type(error).__name__])[0][:200]}")
         else:
-            results += [crystal_of_structure(structure, id) for structure in structures]
+            reason = "deuterium or tritium (D, T), which is not told from hydrogen here; write H if you mean that"
+            results += [reason if heavy else crystal_of_structure(structure, id) for structure in structures]
     return results or ["does not parse: no data block with atoms"]
+
+
+def _symbols(data: Mapping[str, Any]) -> Sequence[str]:
+    """Return what a block of a CIF file calls the elements of its atoms."""
+    found: Sequence[str] = data.get("_atom_site_type_symbol") or data.get("_atom_site_label") or ()
+    return found
 
 
 def _fault_of_cell(block: str) -> str:

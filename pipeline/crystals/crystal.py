@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Key = tuple[bytes, ...]
 
+LONGEST = 1000.0  # A; a side of a longer cell is a slip of units, and takes minutes to look at
 FLAT = 1e-4  # degrees; angles this close to those of a flat cell count as flat, because of rounding
 
 
@@ -70,6 +71,7 @@ def fault_of_cell(lengths: Floats, angles: Floats) -> str:
     for wrong, reason in (
         (not (np.isfinite(lengths).all() and np.isfinite(angles).all()), "a number that is not finite"),
         ((lengths <= 0).any(), "a length that is not above zero"),
+        ((lengths > LONGEST).any(), f"a side of more than {LONGEST:,.0f} A"),
         (not 0 < volume < np.inf, "lengths whose product is zero or infinite as a number"),
         (((angles <= 0) | (angles >= 180)).any(), "an angle that is not between 0 and 180 degrees"),
         (angles.sum() > 360 - FLAT or 2 * angles.max() > angles.sum() - FLAT, "angles that do not close to a cell"),

@@ -8,7 +8,7 @@ import pandas as pd
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.fingerprints import FINGERPRINTS, fingerprints_of
 from pipeline.crystals.peers import composition_valid_peers, structural_valid_peers
-from pipeline.crystals.symmetry import GENERATED, UNKNOWN, space_group
+from pipeline.crystals.symmetry import UNKNOWN, space_group
 from pipeline.crystals.table import Row, crystals_of
 from pipeline.crystals.validity import composition_valid, structural_valid
 from pipeline.crystals.workers import run_tasks
@@ -83,5 +83,5 @@ def properties(crystal: Crystal) -> Row:
         "density": density,
         "structural_valid": structural_valid(crystal),
         "structural_valid_peers": structural_valid_peers(crystal),
-        "space_group": space_group(crystal, GENERATED),
+        "space_group": space_group(crystal),
     }

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.symmetry import GENERATED, space_group
+from pipeline.crystals.symmetry import space_group
 
 if TYPE_CHECKING:
     from pymatgen.core import Element, Structure
@@ -64,4 +64,4 @@ def may_substitute(first: "Element", second: "Element") -> bool:
 
 
 def _group(structure: "Structure") -> int:
-    return space_group(Crystal.of("", structure), GENERATED)
+    return space_group(Crystal.of("", structure))

@@ -2,7 +2,7 @@
 
 import shutil
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,10 @@ from pipeline.crystals.hull_sources import FILES, build_hull, published_points
 from pipeline.crystals.hulls import hulls_of
 from pipeline.crystals.judging import judge_table
 from pipeline.crystals.kept_descriptions import KeptDescriptions, hash_of
+from pipeline.crystals.known_copies import known_sets, with_listed
 from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.protocol_table import protocol_rows, protocol_text, write_protocols
 from pipeline.crystals.reading import read_structures
-from pipeline.crystals.symmetry import RELAXED
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
 from pipeline.fetch.fetching import fetch_by_name
 from pipeline.fetch.resource import FetchError
@@ -60,24 +60,29 @@ def evaluate(
     rows: Path | None,
     hull: Path | None,
     output: Path,
+    known: Sequence[str] | None = None,
     workers: int | None = None,
 ) -> dict[str, float]:
     """Write and print what is known about the structures in a file or folder, and return their scores.
 
     The first `relaxed` structures are relaxed; None: all of them. `rows` are the structures of a data set in its
     splits; without them there is no coverage, no Wasserstein distance and no novelty. Without `hull`, one of published
-    energies is built; if these cannot be fetched, only the hull on the energy model's own scale counts. What the folder
-    gets is in :data:`FILES_WRITTEN`. Its folder `journal` has what is finished, for a later call, until all is.
+    energies is built; if these cannot be fetched, only the hull on the energy model's own scale counts. `known` names
+    sets of other known crystals; None: those at hand. What the folder gets is in :data:`FILES_WRITTEN`. Its folder
+    `journal` has what is finished, for a later call, until all is.
     """
     settings = with_workers(config.experiments[experiment].crystals or Crystals(), workers)
+    model = EnergyModel.of(settings.energy_model)  # an error before any work if it is not installed
+    judges, judged = [EnergyModel.of(judge) for judge in settings.judges], output / "judged.parquet"
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
+    others = known_sets(config.data, rows, known)
+    looked_in = ", ".join(f"{len(one.crystals)} of {one.name}" for one in others)
     references = _hull(config, settings, rows, hull, output / "hull.parquet")
-    journal, model = output / "journal", EnergyModel.of(settings.energy_model)
+    journal = output / "journal"
     train, test = _references(config, settings, rows, journal)
     described = resuming.describe(structures, settings, journal)
     after = resuming.relax(described, len(described) if relaxed is None else relaxed, settings, config.seed, journal)
     write_table(output / "relaxed.parquet", after)
-    judges, judged = [EnergyModel.of(judge) for judge in settings.judges], output / "judged.parquet"
     if judges:
         judge_table(
             *(judges, config.seed),
@@ -103,6 +108,12 @@ def evaluate(
         seconds=settings.seconds,
         finished=resuming.journal_of(journal, "matching", "pipeline.crystals.assess", compared),
     )
+    assessed = with_listed(
+        *(assessed, described, after, others),
+        workers=settings.workers,
+        seconds=settings.seconds,
+        finished=resuming.journal_of(journal, "listed", "pipeline.crystals.known_copies", compared, looked_in),
+    )
     evidence, scores = CrystalEvidence(assessed, described, test), dict[str, float]()
     scoring, seed = config.experiments[experiment].scoring, derive_seed(config.seed, "evaluate-crystals")
     for name in dict.fromkeys([*OF_CRYSTALS, *scoring]):  # those of the experiment, if they need nothing but evidence
@@ -115,6 +126,7 @@ def evaluate(
         "judges": ", ".join(judge.label for judge in judges) or None,
         **hulls.conditions,
         "training set": f"{len(train)} structures of {rows}" if train is not None else None,
+        "known crystals": looked_in or None,
     }
     write_table(output / "described.parquet", described)
     write_table(output / "structures.parquet", assessed)
@@ -123,7 +135,7 @@ def evaluate(
     write_json(output / "scores.json", {"conditions": conditions, "metrics": scores})
     files = dict(FILES_WRITTEN)
     if "energy_above_hull" in assessed:
-        write_cif_zip(output / "ranked.zip", ranked(assessed, after), RELAXED)
+        write_cif_zip(output / "ranked.zip", ranked(assessed, after))
     else:
         del files["ranked.zip"]
     if not judges:
@@ -219,11 +231,13 @@ def _show(
 ) -> None:
     hull = conditions["hull"] or "none, so nothing is said about stability"
     print()
-    for line in (f"hull: {hull}", f"energy model: {conditions['energy model']}", ""):
+    new = " and ".join(filter(None, (conditions["training set"], conditions["known crystals"])))
+    novelty = f"new: unlike {new}" if new else "new: nothing to compare with (give --rows or --known)"
+    for line in (f"hull: {hull}", f"energy model: {conditions['energy model']}", novelty, ""):
         print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  "))
     print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
     for name, value, interval in findings.with_intervals(scores):
-        print(f"{name:32} {value:10.4g}  {interval}".rstrip())
+        print(f"{name:32} {findings.number_text(value):>10}  {interval}".rstrip())
     print(f"\n{protocols}\n")
     for name, what in files.items():
         print(f"{name}: {what}")

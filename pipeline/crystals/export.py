@@ -18,7 +18,7 @@ import pandas as pd
 
 from pipeline.crystals.crystal import Crystal, Floats
 from pipeline.crystals.elements import SYMBOLS
-from pipeline.crystals.symmetry import GENERATED, symmetrised, without_symmetry
+from pipeline.crystals.symmetry import TOLERANCE, symmetrised, without_symmetry
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
 from pipeline.crystals.tokens import decode
 from pipeline.sampling.samples import SampleSet
@@ -55,7 +55,7 @@ def write_crystals(
     frame = frame_of(rows, CRYSTAL_COLUMNS)
     write_table(table, frame)
     write_extxyz(extxyz, frame)
-    write_cif_zip(cifs, frame, GENERATED if exact is None else 0.0)  # symmetry would move what was given
+    write_cif_zip(cifs, frame, TOLERANCE if exact is None else 0.0)  # symmetry would move what was given
     write_provenance([table, extxyz, cifs], settings, seed, inputs)
     return frame
 
@@ -66,7 +66,7 @@ def write_extxyz(path: Path, frame: pd.DataFrame) -> None:
         stream.writelines(_extxyz(row, crystal) for row, crystal in _usable(frame))
 
 
-def write_cif_zip(path: Path, frame: pd.DataFrame, tolerance: float = GENERATED) -> None:
+def write_cif_zip(path: Path, frame: pd.DataFrame, tolerance: float = TOLERANCE) -> None:
     """Write a zip archive with one CIF file for each crystal, named by its id.
 
     A file has the symmetry that is found within a tolerance (A): its atoms may lie that far from those of the frame.

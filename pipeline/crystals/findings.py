@@ -50,7 +50,7 @@ def summary(
     """Return the summary in Markdown: what was evaluated and how, scores with 95 % intervals, structures, files."""
     lines = ["# Evaluated crystals", "", *(f"- {name}: {value}" for name, value in conditions.items() if value)]
     lines += ["", "| score | value | 95 % interval |", "|---|---|---|"]
-    lines += [f"| {name} | {value:.4g} | {interval} |" for name, value, interval in with_intervals(scores)]
+    lines += [f"| {name} | {number_text(value)} | {interval} |" for name, value, interval in with_intervals(scores)]
     rows, note = _shown(assessed)
     lines += ["", "| " + " | ".join(HEADER) + " |", "|---" * len(HEADER) + "|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in _cells(row)) + " |" for row in rows]
@@ -77,15 +77,24 @@ def with_intervals(scores: Mapping[str, float]) -> list[tuple[str, float, str]]:
     return [(name, scores[name], interval(name)) for name in names]
 
 
+def number_text(value: float) -> str:
+    """Return a number with four digits; a whole one with all of them."""
+    return f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
+
+
 def _shown(assessed: pd.DataFrame) -> tuple[Sequence[Row], str]:
-    """Return the rows to show, and what is said if there are more."""
+    """Return the rows to show, and what is said if there are more. Of many, those that repeat another are left out."""
     usable = assessed[assessed["reason"] == ""]
     if len(usable) <= ROWS:
         return records_of(usable), ""
-    if "energy_above_hull" in usable:
-        usable = usable.sort_values("energy_above_hull", kind="stable")
-        return records_of(usable.head(ROWS)), f"the {ROWS} lowest in energy of {len(usable)}"
-    return records_of(usable.head(ROWS)), f"the first {ROWS} of {len(usable)}"
+    first = usable[(usable["kind"] == usable["id"]) | (usable["kind"] == "")]
+    ordered = "energy_above_hull" in first
+    if ordered:
+        first = first.sort_values("energy_above_hull", kind="stable")
+    shown, total = min(ROWS, len(first)), f"{len(usable)}, without those that repeat another"
+    return records_of(
+        first.head(ROWS)
+    ), f"the {shown} lowest in energy of {total}" if ordered else f"the first {shown} of {total}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -122,11 +131,13 @@ def _group(row: Row) -> str:
 def _novelty(row: Row) -> str:
     if row.get("known_as"):
         return f"copy of {row['known_as']}"
+    if row.get("listed_as"):
+        return f"known: {row['listed_as']}"
     if not row["kind"]:
         return "not compared"
     if row["kind"] != row["id"]:
         return f"repeats {row['kind']}"
-    return {True: "new", False: "known", None: ""}[row.get("novel")]
+    return {True: "new", False: "known", None: "new" if "listed_as" in row else ""}[row.get("novel")]
 
 
 def _fitted(text: str, width: int) -> str:

@@ -12,6 +12,7 @@ from pipeline.crystals.templates import batch
 from pipeline.errors import KinoflowError
 from pipeline.flow.allowed import Allowed
 from pipeline.networks.devices import check_gpus
+from pipeline.networks.memory import check_count
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around
 from pipeline.sampling.conditions import conditions_of
@@ -41,6 +42,7 @@ def generate_crystals(
         raise KinoflowError(f"--count {count}: give 1 or more")
     check_gpus(gpus, "sampling.resources.gpus")
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
+    check_count(count, data.length)
     model = load_network(weights, data, chosen.weights or run)
     model.network.to("cuda" if gpus else "cpu")
     planned = plan(order, data, count, torch.Generator().manual_seed(derive_seed(seed, run, "orders")))

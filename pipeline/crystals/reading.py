@@ -3,19 +3,20 @@
 Every entry gives one row of a crystal frame; an entry that cannot be used has a reason. If only its cell is wrong, or
 if the reason comes from a table, the row still has the atoms: they are a composition. An id is a file's path in its
 folder, the column or field `material_id` or `id`, or else a number. Energies come from the columns or fields
-`formation_energy_per_atom` and `e_above_hull` (eV/atom), if there are any.
+`formation_energy_per_atom` and `e_above_hull` (eV/atom), if there are any. A CIF file of more than LARGEST bytes,
+packed or not, and a crystal of more than MOST_ATOMS are rows with a reason, too.
 """
 
-import io
+import gzip
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ import pandas as pd
 from pipeline.crystals.cif import crystals_in_cif
 from pipeline.crystals.crystal import Crystal, fault_of_cell
 from pipeline.crystals.elements import LAST
+from pipeline.crystals.extxyz import frames_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
 from pipeline.errors import KinoflowError
 from pipeline.store.parquet import read_table
@@ -30,8 +32,11 @@ from pipeline.store.progress import Progress
 
 ENERGIES = {"formation_energy": "formation_energy_per_atom", "energy_above_hull": "e_above_hull"}
 COLUMNS = CRYSTAL_COLUMNS | dict.fromkeys(ENERGIES, "float64")
+LARGEST = 2**24  # bytes of a CIF file
+MOST_ATOMS = 10_000  # of a crystal
+MOST_GROWTH = 100  # bytes of a packed table for each of its file; text shrinks to a tenth or so
+_AT_ONCE = 2**20  # bytes that are unpacked together
 _IDS = ("material_id", "id")
-_FLAT = 1e-9  # volume over the product of the sides
 
 
 class Entry(NamedTuple):
@@ -83,6 +88,7 @@ def _checked_row(id: str, found: Crystal | str, energies: dict[str, float]) -> R
     measures = (found.lengths, found.angles, found.fractions)
     for wrong, reason in (
         (not len(found.numbers), "no atoms"),
+        (len(found.numbers) > MOST_ATOMS, f"more than {MOST_ATOMS:,} atoms"),
         (((found.numbers < 1) | (found.numbers > LAST)).any(), f"an element beyond Z = {LAST}"),
         (not all(np.isfinite(values).all() for values in measures), "a number that is not finite"),
     ):
@@ -92,22 +98,36 @@ def _checked_row(id: str, found: Crystal | str, energies: dict[str, float]) -> R
 
 
 def _read_folder(path: Path) -> pd.DataFrame:
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() == ".cif" and file.is_file())
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() == ".cif" and not file.is_dir())
     if not files:
         raise KinoflowError(f"{path}: no CIF files in this folder; give one with files *.cif")
     ids = [str(file.relative_to(path).with_suffix("")) for file in files]
-    return frame_of_entries(path, [_cif_entry(id, file.read_bytes) for id, file in zip(ids, files, strict=True)])
+    return frame_of_entries(
+        path, [_cif_entry(id, partial(_open_file, file)) for id, file in zip(ids, files, strict=True)]
+    )
 
 
-def _cif_entry(id: str, read: Callable[[], bytes]) -> Entry:
+def _cif_entry(id: str, open_: Callable[[], IO[bytes]]) -> Entry:
     def find() -> list[Crystal | str]:
         try:
-            content = read()
+            with open_() as stream:
+                content = stream.read(LARGEST + 1)
         except RuntimeError as error:  # in an archive: encrypted, or packed in a way that Python does not know
             return [f"cannot be unpacked: {error}"]
+        except OSError as error:
+            return [f"cannot be read: {error.strerror or error}"]
+        if len(content) > LARGEST:
+            return [f"larger than {LARGEST // 2**20} MiB"]
         return crystals_in_cif(content.decode("utf-8", errors="replace"), id)
 
     return Entry(id, find)
+
+
+def _open_file(path: Path) -> IO[bytes]:
+    """Open a file; what else has the name of one, such as a pipe, would never end."""
+    if path.exists() and not path.is_file():
+        raise OSError("is no file")
+    return path.open("rb")
 
 
 def _read_zip(path: Path) -> pd.DataFrame:
@@ -117,13 +137,15 @@ def _read_zip(path: Path) -> pd.DataFrame:
             names = [name for name in names if not name.startswith("__MACOSX/")]
             if not names:
                 raise KinoflowError(f"{path}: no CIF files in this archive; give one with files *.cif")
-            return frame_of_entries(path, [_cif_entry(name[:-4], partial(archive.read, name)) for name in names])
+            return frame_of_entries(path, [_cif_entry(name[:-4], partial(archive.open, name)) for name in names])
     except (zipfile.BadZipFile, zlib.error) as error:
         raise KinoflowError(f"{path}: cannot be read as a zip archive ({error}); pack it again") from error
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
     try:
+        if path.name.lower().endswith(".gz"):
+            _check_growth(path)
         table = pd.read_csv(path, dtype=dict.fromkeys(("cif", *_IDS), str))
     except (ValueError, OSError, EOFError, UnicodeDecodeError) as error:  # also pandas' own, which are ValueErrors
         raise KinoflowError(f"{path}: cannot be read as a table ({error}); give a CSV file with a header") from error
@@ -141,55 +163,22 @@ def _read_csv(path: Path) -> pd.DataFrame:
     return frame_of_entries(path, entries)
 
 
+def _check_growth(path: Path) -> None:
+    """Raise a ValueError if a packed file is so small beside its content that it was made to fill the memory."""
+    most, unpacked = MOST_GROWTH * path.stat().st_size + LARGEST, 0
+    with gzip.open(path) as stream:
+        while part := stream.read(_AT_ONCE):
+            unpacked += len(part)
+            if unpacked > most:
+                raise ValueError(f"its content is more than {MOST_GROWTH} times larger than the file; unpack it first")
+
+
 def _read_extxyz(path: Path) -> pd.DataFrame:
     entries = []
-    for number, (found, fields) in enumerate(_frames_of(path.read_text("utf-8", errors="replace")), start=1):
+    for number, (found, fields) in enumerate(frames_of(path.read_text("utf-8", errors="replace")), start=1):
         id = next((str(fields[key]) for key in _IDS if key in fields), f"{path.stem}-{number:06d}")
         entries.append(Entry(id, partial(list, [found]), fields))
     return frame_of_entries(path, entries)
-
-
-def _frames_of(text: str) -> Iterator[tuple[Crystal | str, dict[str, Any]]]:
-    """Yield for each frame its crystal, or the reason why it cannot be used, and its fields.
-
-    Frames are split by their numbers of atoms, so that a bad one does not spoil the others. If a line should be such a
-    number but is not, there is no telling where the next frame begins.
-    """
-    lines, start = text.splitlines(), 0
-    while start < len(lines):
-        if not lines[start].strip():
-            start += 1
-            continue
-        try:
-            end = start + 2 + int(lines[start])
-        except ValueError:
-            yield f"does not parse: line {start + 1} should be a number of atoms, all that follows is lost", {}
-            return
-        if end > len(lines):
-            yield f"does not parse: the file ends within the frame of line {start + 1}", {}
-            return
-        yield _frame(lines[start:end])
-        start = max(end, start + 1)
-
-
-def _frame(lines: list[str]) -> tuple[Crystal | str, dict[str, Any]]:
-    from ase.io.extxyz import read_extxyz
-
-    if lines[0].strip() == "0":
-        return "no atoms", {}
-    try:
-        atoms = next(read_extxyz(io.StringIO("\n".join(lines) + "\n"), slice(0, 1)))
-    # Users have all kinds of files, and the parser may raise anything. The row reports the reason.
-    except Exception as error:
-        return f"does not parse: {str(error)[:200] or type(error).__name__}", {}
-    fields = dict(atoms.info)
-    if not atoms.pbc.all() or atoms.cell.rank < 3:
-        return "not periodic in three directions", fields
-    cell = atoms.cell.cellpar()
-    if abs(np.linalg.det(atoms.cell.array)) <= _FLAT * np.prod(cell[:3]):
-        return "a cell without volume", fields
-    fractions = np.linalg.solve(atoms.cell.array.T, atoms.positions.T).T % 1.0
-    return Crystal("", cell[:3], cell[3:], atoms.numbers.astype(np.int64), fractions), fields
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -226,7 +215,7 @@ def _energies(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 _READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".cif": lambda path: frame_of_entries(path, [_cif_entry(path.stem, path.read_bytes)]),
+    ".cif": lambda path: frame_of_entries(path, [_cif_entry(path.stem, partial(_open_file, path))]),
     ".zip": _read_zip,
     ".extxyz": _read_extxyz,
     ".xyz": _read_extxyz,

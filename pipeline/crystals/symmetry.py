@@ -1,9 +1,8 @@
 """The space group of a crystal, and the crystal made exactly symmetric, both by moyopy.
 
-Atoms may be as far from where a symmetry puts them as the tolerance says:
-
-- 0.1 A for generated crystals. Tokens round lengths to 0.1 A, angles to 1 degree and fractions to 0.01.
-- 0.01 A for relaxed ones, as is usual for computed structures.
+Atoms may be as far from where a symmetry puts them as the tolerance says: 0.1 A. Tokens round lengths to 0.1 A, angles
+to 1 degree and fractions to 0.01. A relaxation ends before everything is in its place: where forces may be 0.1 eV/A,
+cells of textbook crystals are still up to a degree askew. The Materials Project and MatterGen ask for 0.1 A, too.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from pipeline.crystals.crystal import Crystal, Floats, Integers, fault_of_cell
 if TYPE_CHECKING:
     from moyopy import MoyoDataset
 
-GENERATED = 0.1  # A
-RELAXED = 0.01  # A
+TOLERANCE = 0.1  # A
 UNKNOWN = 0  # the number of no space group
 SHORTEST_VECTOR = 2.0  # A; no known lattice has a shorter one, and below 1.2 moyopy's search may fill the memory
 ONE_PLACE = 1e-3  # A; two atoms this close, after symmetry is exact, are one
@@ -45,13 +43,13 @@ class Symmetrised:
     multiplicities: Integers
 
 
-def space_group(crystal: Crystal, tolerance: float = RELAXED) -> int:
+def space_group(crystal: Crystal, tolerance: float = TOLERANCE) -> int:
     """Return the number of the space group in the International Tables, from 1 to 230; 0 if it cannot be found."""
     found = _dataset(crystal, tolerance)
     return int(found.number) if found else UNKNOWN
 
 
-def symmetrised(crystal: Crystal, tolerance: float = RELAXED) -> Symmetrised | None:
+def symmetrised(crystal: Crystal, tolerance: float = TOLERANCE) -> Symmetrised | None:
     """Return a crystal made exactly symmetric; None if its only symmetry is that of the lattice, or none is found."""
     from moyopy import HallSymbolEntry, Setting, operations_from_number
 

@@ -76,7 +76,7 @@ def from_formula(formula: str, *, formula_units: int | None = None, max_atoms: i
 
 def cells_of(formula: str, *, formula_units: int | None = None, max_atoms: int = 20) -> list[list[int]]:
     """Return the Z of every atom, for so many formula units or for each number of them that fits."""
-    unit = _elements_of(formula)
+    unit = _elements_of(formula, max_atoms)
     if formula_units is not None and formula_units < 1:
         raise KinoflowError(f"formula_units: {formula_units}; give 1 or more")
     multiples = range(1, max_atoms // len(unit) + 1) if formula_units is None else [formula_units]
@@ -188,8 +188,8 @@ def _atoms_in(numbers: str, atoms: int, word: str) -> set[int]:
     return chosen
 
 
-def _elements_of(formula: str) -> list[int]:
-    """Return the Z of every atom of a formula such as NaCl or Ca(OH)2."""
+def _elements_of(formula: str, most: int) -> list[int]:
+    """Return the Z of every atom of a formula such as NaCl or Ca(OH)2, with at most so many atoms of an element."""
     from pymatgen.core import Composition, DummySpecies
 
     try:
@@ -202,6 +202,8 @@ def _elements_of(formula: str) -> list[int]:
             raise KinoflowError(f"formula {formula!r}: {species} is no element from Z = 1 to {LAST}")
         if not float(amount).is_integer():
             raise KinoflowError(f"formula {formula!r}: {amount} of {species}; give whole numbers of atoms")
+        if amount > most:
+            raise KinoflowError(f"formula {formula!r}: {amount:g} atoms, but at most {most} are possible (max_atoms)")
         numbers += [species.Z] * int(amount)
     if not numbers:
         raise KinoflowError(f"formula {formula!r}: no atoms; write it like Ca(OH)2")

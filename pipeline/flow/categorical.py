@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pipeline.flow.checks import check_count, check_peaks, check_positive, check_possible, forbid
 from pipeline.flow.errors import FlowError
+from pipeline.flow.exponentials import exp_of_scores
 
 
 def uniform(shape: torch.Size | tuple[int, ...], generator: torch.Generator, device: torch.device) -> Tensor:
@@ -87,7 +88,7 @@ def draw_from_logits(
     peak = rows.amax(-1, keepdim=True)
     check_peaks(peak)
     check_possible(peak)
-    running = torch.cumsum(rows.sub_(peak).exp_(), -1, out=rows)
+    running = torch.cumsum(exp_of_scores(rows.sub_(peak)), -1, out=rows)
     return _passes(running, uniforms).clamp_(max=logits.shape[-1] - 1)  # NaN passes nothing
 
 

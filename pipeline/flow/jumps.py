@@ -4,12 +4,15 @@ Steps need nothing else of a jump, so a closed form can offer one that never bui
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from pipeline.flow import device
 from pipeline.flow.categorical import draw_by_totals
+from pipeline.flow.chunks import small_chunks
 from pipeline.flow.velocities.net_rates import advancing, preserving
 from pipeline.flow.vocabulary import Places
 
@@ -18,22 +21,23 @@ EVERYWHERE = slice(None)
 
 @dataclass(frozen=True)
 class Correction:
-    """How strongly a jump is corrected: the weight w of the corrector and the limit L of its total rate, both [...].
+    """The probabilities of a corrector's jumps in one step: a weight W and a limit L, both [...].
 
-    The corrector's rate to x is min(w |n(x, z)|, L p(x)). Times p(z), both parts are symmetric in x and z, so the
-    limited corrector still leaves p unchanged. The limits of all x add up to L.
+    A token jumps from z to x with probability min(W |n(x, z)|, L p(x)), or L p(x) if there is no weight. Times p(z),
+    this is symmetric in x and z, so the step leaves p unchanged. The probabilities of all x add up to at most L.
     """
 
-    weight: Tensor
+    weight: Tensor | None
     limit: Tensor
 
     def rates(self, net_rates: Tensor, prob: Tensor) -> Tensor:
-        """Return the corrector's rates to every state, [..., K]."""
-        return torch.minimum(self.weight[..., None] * preserving(net_rates), self.limit[..., None] * prob)
+        """Return the probability of a jump to every state, [..., K]; a jump to z itself is none."""
+        most = self.limit[..., None] * prob
+        return most if self.weight is None else torch.minimum(self.weight[..., None] * preserving(net_rates), most)
 
     def at(self, places: Places) -> "Correction":
         """Return the correction of some of the states."""
-        return Correction(self.weight[places], self.limit[places])
+        return Correction(None if self.weight is None else self.weight[places], self.limit[places])
 
 
 class Jump(ABC):
@@ -78,9 +82,41 @@ class SharedJump(Jump):
         return draw_by_totals(self._running, uniforms, self._which[here])
 
 
-def row_jump(net_rates: Tensor, correction: Correction | None = None, prob: Tensor | None = None) -> RowJump:
-    """Return the jump with a velocity's net rates; a correction also needs the probabilities of all states."""
-    rates = advancing(net_rates)
-    if correction is not None and prob is not None:
-        rates = rates + correction.rates(net_rates, prob)
-    return RowJump(rates)
+def row_jump(net_rates: Tensor) -> RowJump:
+    """Return the jump with a velocity's net rates."""
+    return RowJump(advancing(net_rates))
+
+
+def one_jump(rates: Tensor, chance: Tensor, z: Tensor) -> Tensor:
+    """Return the distribution after at most one jump from z, which happens with a `chance` [...], [..., K]."""
+    share = rates / rates.sum(-1, keepdim=True).clamp(min=1e-300)
+    return (chance[..., None] * share).scatter_add(-1, z[..., None], 1 - chance[..., None])
+
+
+def jumped(
+    z: Tensor,
+    x1: Tensor,
+    numbers: tuple[Tensor, Tensor],
+    most: Tensor | None,
+    size: int,
+    jump: Callable[[Tensor, Tensor], Jump],
+    chance: Callable[[Tensor, Tensor], Tensor],
+) -> Tensor:
+    """Return where tokens z [N] are after a jump, given two uniform numbers for each: if it leaves, and where to.
+
+    `jump` (x1, z) holds `size` numbers for each token, and `chance` (rate, x1) is the probability that a token leaves.
+    If it is at `most` so large, only tokens that may leave go on to rows of rates. To know how many they are, the host
+    waits for the device once. The rows of all tokens would take longer.
+    """
+    everyone, (chances, places), may_leave = z, numbers, None
+    if most is not None:
+        may_leave = (chances < most).nonzero().squeeze(-1)
+        z, x1, chances, places = (values[may_leave] for values in (z, x1, chances, places))
+    moved = z.clone()
+    for part in small_chunks(z, size, sharing=True):
+        found = jump(x1[part], z[part])
+        leaves = chances[part] < chance(found.rate, x1[part])
+        # A CPU draws destinations only for tokens that leave. A GPU would have to wait for their number.
+        here = leaves.nonzero().squeeze(-1) if device.is_host(z) else EVERYWHERE
+        moved[part][here] = torch.where(leaves[here], found.destination(places[part][here], here), z[part][here])
+    return moved if may_leave is None else everyone.index_copy(0, may_leave, moved)

@@ -6,9 +6,11 @@ must not train a network again.
 
 from pipeline.flow.allowed import Allowed
 from pipeline.flow.clamp import Clamp
+from pipeline.flow.correctors import CORRECTORS, Corrector
 from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
 from pipeline.flow.elbo import general_elbo
 from pipeline.flow.errors import FlowError
+from pipeline.flow.grids import GRIDS, time_grid
 from pipeline.flow.guidance import guided
 from pipeline.flow.jumps import Correction, Jump
 from pipeline.flow.likelihood import Bound, evaluate_bound
@@ -23,14 +25,16 @@ from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.posterior import ExactPosterior, Model
 from pipeline.flow.rates import ClosedForms, Rates, rates_of
 from pipeline.flow.registry import Registry
-from pipeline.flow.sampler import Samples, sample, time_grid
+from pipeline.flow.sampler import Samples, sample
 from pipeline.flow.schedulers import SCHEDULERS, Beta, Cosine, KineticOptimal, Polynomial, Scheduler
 from pipeline.flow.state import State
-from pipeline.flow.steps import STEPS, Corrector, Transition
+from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.vocabulary import NEVER_DATA, Vocabulary
 
 __all__ = [
+    "CORRECTORS",
+    "GRIDS",
     "LOSSES",
     "NEVER_DATA",
     "PATHS",

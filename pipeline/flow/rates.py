@@ -11,9 +11,10 @@ from pipeline.flow.checks import first, forbid
 from pipeline.flow.chunks import row_chunks
 from pipeline.flow.distinct import distinct_rows
 from pipeline.flow.elbo import general_elbo
-from pipeline.flow.jumps import Correction, Jump, SharedJump, row_jump
+from pipeline.flow.jumps import EVERYWHERE, Correction, Jump, RowJump, SharedJump, row_jump
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.velocities.net_rates import advancing
+from pipeline.flow.vocabulary import Places
 
 if TYPE_CHECKING:
     from pipeline.flow.paths.base import Path  # paths name their closed forms, so this is the other way round
@@ -32,30 +33,41 @@ class Rates:
         """Return the net rates out of z, [..., K]; all arguments have one shape [...]."""
         return self.velocity(self.path.state(x1, t), z, x1)
 
-    def jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        """Return the jump out of z, all [N], corrected if a correction is given; `t` is [N], or one time for all.
+    def jump(self, x1: Tensor, z: Tensor, t: Tensor) -> Jump:
+        """Return the jump out of z, all [N]; `t` is [N], or one time for all.
 
         It depends on nothing but these arguments, so a row that several tokens share is computed once.
         """
-        given = () if t.dim() == 0 else (t, correction.weight, correction.limit) if correction else (t,)
-        shared, t = distinct_rows(x1, z, *given), t.expand(x1.shape)  # at one time a correction depends on x1 only
-        if shared is not None:
-            places, which = shared
-            x1, z, t = x1[places], z[places], t[places]
-            correction = correction.at(places) if correction else None
-        prob = self.path.log_prob(x1, t).exp() if correction else None
-        jump = row_jump(self.net(x1, z, t), correction, prob)
-        return jump if shared is None else SharedJump(jump, which)
+        shared, t = distinct_rows(x1, z, *((t,) if t.dim() else ())), t.expand(x1.shape)
+        if shared is None:
+            return row_jump(self.net(x1, z, t))
+        places, which = shared
+        return SharedJump(row_jump(self.net(x1[places], z[places], t[places])), which)
 
-    def rate_bound(self, x1: Tensor, z: Tensor, correction: Correction | None = None) -> Tensor | None:
+    def corrector_jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction) -> Jump:
+        """Return a corrector's jump out of z at one time t, all others [N]; its rates are probabilities."""
+        t = t.expand(x1.shape)
+        if correction.weight is None:
+            return Redraw(self.path, x1, t, correction.limit)
+        places, which = distinct_rows(x1, z) or (slice(None), None)  # at one time a correction depends on x1 only
+        net_rates = self.net(x1[places], z[places], t[places])
+        prob = self.path.log_prob(x1[places], t[places]).exp()
+        rows = RowJump(correction.at(places).rates(net_rates, prob))
+        return rows if which is None else SharedJump(rows, which)
+
+    def rate_bound(self, x1: Tensor, z: Tensor) -> Tensor | None:
         """Return a number [N] that the rate of `jump` does not exceed at any time, or None if none is cheap.
 
         A step computes rows of rates only for tokens that would leave at this rate.
         """
         return None
 
-    def jump_size(self, corrected: bool = False) -> int:
+    def jump_size(self) -> int:
         """Return how many numbers `jump` holds for each token: K for rows of rates."""
+        return self.path.vocabulary.size
+
+    def corrector_size(self) -> int:
+        """Return how many numbers `corrector_jump` holds for each token."""
         return self.path.vocabulary.size
 
     def conditional(self, x1: Tensor, z: Tensor, t: Tensor) -> Tensor:
@@ -96,6 +108,16 @@ class Rates:
     def elbo(self, log_posterior: Tensor, x1: Tensor, t: Tensor, x_t: Tensor) -> Tensor:
         """Return the integrand of the likelihood bound, [...]; the logarithm of the posterior is [..., K]."""
         return general_elbo(self, log_posterior.exp(), x1, t, x_t)
+
+
+class Redraw(Jump):
+    """The jump to a token that is drawn anew from p_t(. | x1)."""
+
+    def __init__(self, path: "Path", x1: Tensor, t: Tensor, rate: Tensor) -> None:
+        self._path, self._x1, self._t, self.rate = path, x1, t, rate
+
+    def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
+        return self._path.tokens_at(self._x1[here], self._t[here], uniforms)
 
 
 ClosedForms = Mapping[str | None, type[Rates]]  # by the name of a velocity; None: for every other velocity

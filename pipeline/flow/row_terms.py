@@ -13,6 +13,7 @@ from torch.autograd import Function
 from pipeline.flow import chunks
 from pipeline.flow.checks import check_peaks, check_possible, check_size
 from pipeline.flow.chunks import row_chunks
+from pipeline.flow.exponentials import exp_of_scores
 from pipeline.flow.vocabulary import Vocabulary
 
 _IN_CACHE = 2**25  # budget of a chunk on a CPU
@@ -80,7 +81,7 @@ class _RowTerms(Function):
             if without_x_t:
                 row.scatter_(-1, here, -torch.inf)
             peak = row.amax(-1, keepdim=True).clamp_(min=torch.finfo(dtype).min)  # a row may be all -inf
-            total = row.sub_(peak).exp_().sum(-1, keepdim=True)
+            total = exp_of_scores(row.sub_(peak)).sum(-1, keepdim=True)
             log_total[rows] = (peak + total.log()).squeeze(-1)
             if table is not None and which is not None:
                 at_x_t[rows] = (row.gather(-1, here) / total).squeeze(-1)
@@ -104,7 +105,7 @@ class _RowTerms(Function):
             row, here = _possible(logits, outside, kinds, rows), x_t[rows, None]
             if ctx.without_x_t:
                 row.scatter_(-1, here, -torch.inf)
-            row.sub_(log_total[rows, None]).exp_()
+            exp_of_scores(row.sub_(log_total[rows, None]))
             if table is None:
                 row.mul_(shared[rows])
             else:

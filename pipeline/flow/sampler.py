@@ -11,14 +11,16 @@ from torch import Tensor
 from pipeline.errors import did_you_mean
 from pipeline.flow.allowed import Allowed
 from pipeline.flow.categorical import draw_from_logits, uniform
-from pipeline.flow.checks import check_count, check_tokens, deferred_checks
+from pipeline.flow.checks import check_tokens, deferred_checks
 from pipeline.flow.clamp import Clamp, Given
+from pipeline.flow.correctors import Corrector
 from pipeline.flow.errors import FlowError
 from pipeline.flow.events import Chances, chances_of, follow
+from pipeline.flow.grids import time_grid
 from pipeline.flow.paths.base import Path
 from pipeline.flow.posterior import Asked, Model, PosteriorSampler
 from pipeline.flow.rates import rates_of
-from pipeline.flow.steps import STEPS, Corrector, Transition
+from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity
 
 
@@ -29,16 +31,6 @@ class Samples:
     tokens: Tensor
     evaluations: int
     visits: Tensor
-
-
-def time_grid(steps: int) -> list[float]:
-    """Return 0 = t_0 < ... < t_steps = 1 in equal steps. Each time is a fraction, so rounding adds no step.
-
-    >>> time_grid(4)
-    [0.0, 0.25, 0.5, 0.75, 1.0]
-    """
-    check_count(steps, "steps")
-    return [step / steps for step in range(steps + 1)]
 
 
 @torch.no_grad()
@@ -69,9 +61,10 @@ def sample(
     """Draw samples. Each step draws x1 given x_t and then x_{t+h} given both; the last lands on x1 (alg:alg_sampling).
 
     Say which positions there are by `kinds` [B, D], or by `shape` if the vocabulary has one kind. `steps` is a number
-    of equal steps, or a list of times that rises from 0 to 1. `progress` gets the number of steps done and of all
-    steps; `on_step` gets the tokens at the start and after each step. The tokens live on `device`. The default is the
-    device of `kinds`, or else of the generator. A generator on the CPU gives the same draws on every device.
+    of equal steps, or a list of times that rises from 0 to 1 (see `GRIDS`). `progress` gets the number of steps done
+    and of all steps; `on_step` gets the tokens at the start and after each step. The tokens live on `device`. The
+    default is the device of `kinds`, or else of the generator. A generator on the CPU gives the same draws on every
+    device.
 
     The way "steps" asks the model about every sample in every step. "events" asks only where a token may jump, which
     needs a mixture path under its kinetic-optimal velocity (see `pipeline.flow.events`). Both have the same law, and

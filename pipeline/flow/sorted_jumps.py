@@ -67,8 +67,7 @@ def campbell_jump(state: State, which: Tensor, z: Tensor) -> Jump:
     """
     sign, size = state.log_prob_dot.sign(), state.log_prob + state.log_prob_dot.abs().log()
     by_size = torch.where(sign > 0, size, -size).argsort(dim=-1, descending=True, stable=True)
-    by_sign = sign.gather(-1, by_size).argsort(dim=-1, descending=True, stable=True)
-    order = by_size.gather(-1, by_sign)
+    order = _by_sign(sign.gather(-1, by_size), by_size)
     ranks = torch.empty_like(order)
     ranks.scatter_(-1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order))
     support = state.support.double()
@@ -80,3 +79,12 @@ def campbell_jump(state: State, which: Tensor, z: Tensor) -> Jump:
     from_z = (changing.squeeze(-1)[which] - state.log_prob[which, z]).clamp(max=LARGEST_LOG_RATE)
     level, scale = state.log_prob_dot[which, z] * there, torch.exp(from_z) * there
     return SortedJump(order, gain.gather(-1, order), share.gather(-1, order), which, ranks[which, z], scale, level)
+
+
+def _by_sign(signs: Tensor, states: Tensor) -> Tensor:
+    """Return the states [M, K] with the positive signs first and the negative ones last, else in the order given."""
+    places, first = torch.empty_like(states), torch.zeros_like(states[..., :1])
+    for here in (signs > 0, signs == 0, signs < 0):
+        number = here.cumsum(-1)
+        places, first = torch.where(here, first + number - 1, places), first + number[..., -1:]
+    return torch.empty_like(states).scatter_(-1, places, states)

@@ -1,30 +1,34 @@
 """Steps from t to t + h: the probability that a token jumps, given the rate of its jump."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from pipeline.flow import device
 from pipeline.flow.categorical import uniform
-from pipeline.flow.checks import check_positive
-from pipeline.flow.chunks import small_chunks
-from pipeline.flow.errors import FlowError
-from pipeline.flow.jumps import EVERYWHERE, Correction, row_jump
+from pipeline.flow.correctors import Corrector
+from pipeline.flow.jumps import Jump, jumped, one_jump
 from pipeline.flow.paths.base import Path
 from pipeline.flow.rates import rates_of
 from pipeline.flow.registry import Registry
 from pipeline.flow.velocities import Velocity
+from pipeline.flow.velocities.net_rates import advancing
 from pipeline.flow.vocabulary import Places
 
 STEPS: Registry = Registry("step")
 
+Pair = tuple[Tensor, Tensor]  # two uniform numbers for each token [N]
+Move = Callable[["Transition", Tensor, Tensor, float, float, Pair], Tensor]
+
 
 @STEPS.register("euler")
 def euler(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
-    """Return the probability h lambda of a jump, at most 1 (e:euler).
+    """Return the probability h lambda of a jump, at most 1, with h lambda by the increment of the path.
+
+    The increment is h kappa'/(1 - kappa) at t on mixtures, and beta_{t+h} - beta_t on metric paths. The second is
+    closer to the path than h beta', see `paper_euler`.
 
     >>> path = build_path("mask", Vocabulary.single(2, specials=1))
     >>> x1, t = torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
@@ -36,7 +40,7 @@ def euler(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Te
 
 @STEPS.register("always_valid")
 def always_valid(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
-    """Return the probability 1 - exp(-h lambda) of a jump, valid for any h (app:always_valid).
+    """Return the probability 1 - exp(-h lambda) of a jump, valid for any h, with h lambda as in `euler`.
 
     >>> path = build_path("mask", Vocabulary.single(2, specials=1))
     >>> x1, t = torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
@@ -44,6 +48,38 @@ def always_valid(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor
     tensor([0.3935], dtype=torch.float64)
     """
     return -torch.expm1(-rate * path.increment(x1, t, t_next))
+
+
+@STEPS.register("paper_euler")
+def paper_euler(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
+    """Return the probability h lambda of a jump, at most 1, with the rate lambda at t on every path (e:euler).
+
+    >>> path = build_path("metric", Vocabulary.single(2), lp=1, a=2, c=1)  # beta = (t / (1 - t))^2, beta' = 8 at 1/2
+    >>> x1, t = torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
+    >>> paper_euler(path, torch.tensor([1.0]), x1, t, t + 0.05), euler(path, torch.tensor([1.0]), x1, t, t + 0.05)
+    (tensor([0.4000], dtype=torch.float64), tensor([0.4938], dtype=torch.float64))
+    """
+    return _at_start(path, rate, x1, t, t_next).clamp(max=1)
+
+
+@STEPS.register("paper_always_valid")
+def paper_always_valid(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
+    """Return the probability 1 - exp(-h lambda) of a jump, with the rate lambda at t (app:always_valid).
+
+    This is the step of the paper's own sampler. On mixtures it is `always_valid`. On metric paths it takes
+    h beta' for beta_{t+h} - beta_t.
+
+    >>> path = build_path("metric", Vocabulary.single(2), lp=1, a=2, c=1)
+    >>> x1, t = torch.tensor([0]), torch.tensor([0.5], dtype=torch.float64)
+    >>> paper_always_valid(path, torch.tensor([1.0]), x1, t, t + 0.05)
+    tensor([0.3297], dtype=torch.float64)
+    """
+    return -torch.expm1(-_at_start(path, rate, x1, t, t_next))
+
+
+def _at_start(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
+    """Return h lambda with the rate at t; 0 stays 0 where the clock is infinitely fast, at t = 0 for a < 1."""
+    return torch.where(rate > 0, rate * ((t_next - t) * path.clock_rate(x1, t)), 0.0)
 
 
 @STEPS.register("exact")
@@ -61,41 +97,11 @@ def exact(path: Path, rate: Tensor, x1: Tensor, t: Tensor, t_next: Tensor) -> Te
 
 
 @dataclass(frozen=True)
-class Corrector:
-    """How much of the probability-preserving velocity is added: its weight w(t), and a limit on its jumps in one step.
-
-    w(t) = weight * t^rise * (1 - t)^fall. Near t = 0 the corrector would send a token that has just left the source
-    back at an unbounded rate, so its expected number of jumps in a step is at most `limit`. A corrector adds jumps and
-    needs small steps. With few evaluations it makes samples worse; with many it repairs the errors of earlier steps.
-
-    >>> path = build_path("uniform", Vocabulary.single(3))
-    >>> model = ExactPosterior(path, torch.tensor([[0, 1], [2, 1]]), torch.tensor([0.5, 0.5]))
-    >>> corrector, generator = Corrector(weight=1.0, fall=1.0), torch.Generator().manual_seed(0)
-    >>> sample(model, path, shape=(3, 2), steps=100, corrector=corrector, generator=generator).tokens
-    tensor([[0, 1],
-            [2, 1],
-            [2, 1]])
-    """
-
-    weight: float
-    rise: float = 1.0
-    fall: float = 0.0
-    limit: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_positive(self.limit, "corrector.limit")
-        for name in ("weight", "rise", "fall"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise FlowError(f"corrector.{name}: must be finite and at least 0, got {getattr(self, name)}")
-
-    def correction(self, t: Tensor, passed: Tensor) -> Correction:
-        """Return the correction for a step from t that advances the clock by `passed`, both [...]."""
-        return Correction(self.weight * t**self.rise * (1 - t) ** self.fall, self.limit / passed.clamp(min=1e-300))
-
-
-@dataclass(frozen=True)
 class Transition:
     """The kernel of a sampler given x1: a velocity on a path, a kind of step, and perhaps a corrector.
+
+    A corrector has a step of its own, at t + h and given the same x1. It leaves p_{t+h} unchanged, so the two steps
+    together are never farther from the path than the first alone.
 
     >>> path = build_path("mask", Vocabulary.single(2, specials=1))
     >>> kernel = Transition(path, VELOCITIES.get("kinetic_optimal"), step="exact")
@@ -126,53 +132,80 @@ class Transition:
         if t_next == 1:
             return x1
         shape, z, x1 = z.shape, z.flatten(), x1.flatten()
-        chances, places = uniform(z.shape, generator, z.device), uniform(z.shape, generator, z.device)
-        if self.path.parts is None:
-            return self._move(z, x1, t, t_next, chances, places).view(shape)
-        moved = z.clone()
-        for part, here in zip(self.path.parts, of_kinds or self.path.vocabulary.places_of(x1), strict=True):
-            of_part, inside = replace(self, path=part.path), part.inside(z[here])
-            arrived = of_part._move(inside.clamp(min=0), part.inside(x1[here]), t, t_next, chances[here], places[here])
-            moved[here] = torch.where(inside >= 0, part.outside(arrived), z[here])  # others have no way to x1
-        return moved.view(shape)
+        places = None if self.path.parts is None else of_kinds or self.path.vocabulary.places_of(x1)
+        for move in (Transition._predict, Transition._correct)[: 1 if self.corrector is None else 2]:
+            numbers = uniform(z.shape, generator, z.device), uniform(z.shape, generator, z.device)
+            z = self._in_parts(move, z, x1, t, t_next, numbers, places)
+        return z.view(shape)
 
-    def _move(self, z: Tensor, x1: Tensor, t: float, t_next: float, chances: Tensor, places: Tensor) -> Tensor:
+    def _in_parts(
+        self,
+        move: Move,
+        z: Tensor,
+        x1: Tensor,
+        t: float,
+        t_next: float,
+        numbers: Pair,
+        of_kinds: Sequence[Places] | None,
+    ) -> Tensor:
+        """Return where tokens z [N] are after a move; it sees those of one kind at a time if the path has parts."""
+        if self.path.parts is None or of_kinds is None:
+            return move(self, z, x1, t, t_next, numbers)
+        moved = z.clone()
+        for part, here in zip(self.path.parts, of_kinds, strict=True):
+            of_part, inside = replace(self, path=part.path), part.inside(z[here])
+            of_tokens = numbers[0][here], numbers[1][here]
+            arrived = move(of_part, inside.clamp(min=0), part.inside(x1[here]), t, t_next, of_tokens)
+            moved[here] = torch.where(inside >= 0, part.outside(arrived), z[here])  # others have no way to x1
+        return moved
+
+    def _predict(self, z: Tensor, x1: Tensor, t: float, t_next: float, numbers: Pair) -> Tensor:
         """Return where tokens z [N] are after the step, given two uniform numbers for each: if it leaves, and where to.
 
-        If the rates have a bound, only tokens that would leave at this rate go on to rows of rates. To know how many
-        they are, the host waits for the device once. The rows of all tokens would take longer.
+        If the rates have a bound, only tokens that would leave at this rate go on to rows of rates.
         """
         rates, rule = rates_of(self.path, self.velocity), partial(STEPS.get(self.step), self.path)
         start, end = (torch.full((), time, dtype=torch.float64, device=z.device) for time in (t, t_next))
-        bound = rates.rate_bound(x1, z, self._correction(x1, start.expand_as(x1), end.expand_as(x1)))
-        if bound is not None:
-            may_leave = (chances < rule(bound, x1, start.expand_as(x1), end.expand_as(x1))).nonzero().squeeze(-1)
-            everyone, (z, x1, chances, places) = z, (values[may_leave] for values in (z, x1, chances, places))
-        moved = z.clone()
-        for part in small_chunks(z, rates.jump_size(self.corrector is not None), sharing=True):
-            times = start.expand_as(x1[part]), end.expand_as(x1[part])
-            jump = rates.jump(x1[part], z[part], start, self._correction(x1[part], *times))
-            leaves = chances[part] < rule(jump.rate, x1[part], *times)
-            # A CPU draws destinations only for tokens that leave. A GPU would have to wait for their number.
-            here = leaves.nonzero().squeeze(-1) if device.is_host(z) else EVERYWHERE
-            moved[part][here] = torch.where(leaves[here], jump.destination(places[part][here], here), z[part][here])
-        return moved if bound is None else everyone.index_copy(0, may_leave, moved)
+
+        def chance(rate: Tensor, x1: Tensor) -> Tensor:
+            return rule(rate, x1, start.expand_as(x1), end.expand_as(x1))
+
+        bound = rates.rate_bound(x1, z)
+        most = None if bound is None else chance(bound, x1)
+        return jumped(z, x1, numbers, most, rates.jump_size(), lambda x1, z: rates.jump(x1, z, start), chance)
+
+    def _correct(self, z: Tensor, x1: Tensor, t: float, t_next: float, numbers: Pair) -> Tensor:
+        """Return where tokens z [N] at t_next are after the corrector; a rate is here the probability of the step."""
+        assert self.corrector is not None, "advance has looked"
+        rates, corrector = rates_of(self.path, self.velocity), self.corrector
+        start, end = (torch.full((), time, dtype=torch.float64, device=z.device) for time in (t, t_next))
+
+        def jump(x1: Tensor, z: Tensor) -> Jump:
+            correction = corrector.correction(self.path, x1, start.expand_as(x1), end.expand_as(x1))
+            return rates.corrector_jump(x1, z, end, correction)
+
+        costly = rates.rate_bound(x1[:0], z[:0]) is not None
+        most = torch.full_like(numbers[0], corrector.limit) if costly else None
+        return jumped(z, x1, numbers, most, rates.corrector_size(), jump, lambda rate, x1: rate)
 
     def probabilities(self, x1: Tensor, z: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
         """Return P(x_{t+h} = x | x_t = z, x1) for all x, [..., K]: the distribution that `advance` draws from."""
         lands = t_next == 1
         before_end = torch.where(lands, t, t_next)
-        correction = self._correction(x1, t, before_end)
-        net_rates = rates_of(self.path, self.velocity).net(x1, z, t)
-        rows = row_jump(net_rates, correction, self.path.log_prob(x1, t).exp())
-        leaves = STEPS.get(self.step)(self.path, rows.rate, x1, t, before_end)[..., None]
-        kernel = (leaves * rows.rates / rows.rate.clamp(min=1e-300)[..., None]).scatter_add(
-            -1, z[..., None], 1 - leaves
-        )
+        rates = advancing(rates_of(self.path, self.velocity).net(x1, z, t))
+        kernel = one_jump(rates, STEPS.get(self.step)(self.path, rates.sum(-1), x1, t, before_end), z)
+        if self.corrector is not None:
+            kernel = (kernel[..., None, :] @ self._corrections(x1, t, before_end)).squeeze(-2)
         landed = torch.zeros_like(kernel).scatter(-1, x1[..., None], 1.0)
         return torch.where(lands[..., None], landed, kernel)
 
-    def _correction(self, x1: Tensor, t: Tensor, t_next: Tensor) -> Correction | None:
-        if self.corrector is None:
-            return None
-        return self.corrector.correction(t, self.path.clock(x1, t_next) - self.path.clock(x1, t))
+    def _corrections(self, x1: Tensor, t: Tensor, t_next: Tensor) -> Tensor:
+        """Return the corrector's probabilities from every y to every x, [..., y, x]."""
+        assert self.corrector is not None, "the caller has looked"
+        size = self.path.vocabulary.size
+        y = torch.arange(size, device=x1.device).expand(*x1.shape, size)
+        x1, t, t_next = (values[..., None].expand_as(y) for values in (x1, t, t_next))
+        correction = self.corrector.correction(self.path, x1, t, t_next)
+        net_rates = rates_of(self.path, self.velocity).net(x1, y, t_next)
+        rates = correction.rates(net_rates, self.path.log_prob(x1, t_next).exp())
+        return one_jump(rates, rates.sum(-1), y)

@@ -20,6 +20,8 @@ from pipeline.networks.devices import check_gpus
 from pipeline.store.atomic import write_json
 from pipeline.store.provenance import write_provenance
 
+LARGEST = 2**26  # bytes of a picture in an archive
+
 
 def evaluate_images(
     config: Config,
@@ -92,10 +94,13 @@ def _pictures(path: Path) -> Iterator[tuple[str, Path | IO[bytes]]]:
             for name in sorted(archive.namelist()):
                 if is_picture(name.rpartition("/")[2]):
                     try:
-                        content = archive.read(name)
+                        with archive.open(name) as stream:
+                            content = stream.read(LARGEST + 1)
                     except Exception as error:  # damaged, encrypted, or compressed in a way that Python does not know
                         reason = f"cannot be unpacked ({error}); make the archive again"
                         raise ImageError(f"{path}: {name}: {reason}") from error
+                    if len(content) > LARGEST:
+                        raise ImageError(f"{path}: {name}: larger than {LARGEST // 2**20} MiB; remove it")
                     yield f"{path}: {name}", io.BytesIO(content)
     except (OSError, zipfile.BadZipFile) as error:
         raise ImageError(f"{path}: is no folder and no zip file of pictures ({error}); check the path") from error

@@ -67,7 +67,10 @@ def loaded(network: N, path: Path, name: str, entry: str | None = None) -> N:
         if entry is not None:  # trained on several devices
             weights = {key.removeprefix("module."): value for key, value in weights[entry].items()}
         network.load_state_dict(weights)
-    except (RuntimeError, KeyError, EOFError, TypeError, ValueError, pickle.UnpicklingError) as error:
+    except pickle.UnpicklingError as error:
+        reason = "it is damaged, or holds more than tensors and plain values. Do not trust this file"
+        raise KinoflowError(f"{path}: no weights of {name}: {reason}; remove it and fetch it again") from error
+    except (RuntimeError, KeyError, EOFError, TypeError, ValueError) as error:
         reason = f"no weights of {name} ({str(error).splitlines()[0]})"
         raise KinoflowError(f"{path}: {reason}; remove it and fetch it again") from error
     return network.eval()

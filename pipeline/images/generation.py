@@ -10,6 +10,7 @@ from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.images.decoding import Decoder
 from pipeline.images.grids import shown_grid, write_png, write_png_archive
 from pipeline.networks.devices import check_gpus
+from pipeline.networks.memory import check_count
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around, labels_of
 from pipeline.store.provenance import write_provenance
@@ -38,6 +39,7 @@ def generate_images(
         raise KinoflowError(f"--count {count}: give 1 or more")
     check_gpus(gpus, "sampling.resources.gpus")
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
+    check_count(count, data.length)
     if chosen.sampling.searched:
         raise KinoflowError(f"--run {run}: its sampling is found by a search; name {chosen.weights!r} instead")
     if chosen.path is None and steps is not None:

@@ -120,17 +120,25 @@ def to_bytes(images: Tensor, levels: int) -> Tensor:
 
 
 def rows_of_splits(
-    counts: Mapping[str, int], held_out: Mapping[str, int], most: Mapping[str, int | None], seed: int, where: str
+    counts: Mapping[str, int],
+    held_out: Mapping[str, int],
+    most: Mapping[str, int | None],
+    seed: int,
+    where: str,
+    held_from: str = "train",
 ) -> dict[str, tuple[str, Tensor]]:
     """Return for each split its source in `counts`, and the numbers of its images there, in random order.
 
-    `held_out` says how many images of `train` go to each split that is not in `counts`. `most` limits the size of each
-    split. Because of the random order, the first images are a sample of all.
+    `held_out` says how many images of the split `held_from` go to each split that is not in `counts`. `most` limits the
+    size of each split. Because of the random order, the first images are a sample of all.
     """
+    if held_from not in counts:
+        raise ImageError(f"{where}: has no {held_from} images of its own; set `validation_from: train`")
     held = sum(held_out.values())
-    if held >= counts["train"]:
+    if held >= counts[held_from]:
         parts = " and ".join(f"{number:,} for {split}" for split, number in held_out.items())
-        raise ImageError(f"{where}: of {counts['train']:,} images to train on, {parts} leave none; hold out fewer")
+        purpose = "to train on" if held_from == "train" else f"of the {held_from} split"
+        raise ImageError(f"{where}: of {counts[held_from]:,} images {purpose}, {parts} leave none; hold out fewer")
     orders = {
         source: torch.randperm(count, generator=torch.Generator().manual_seed(derive_seed(seed, "images", source)))
         for source, count in counts.items()
@@ -138,10 +146,10 @@ def rows_of_splits(
     found: dict[str, tuple[str, Tensor]] = {}
     start = 0
     for split, number in held_out.items():
-        found[split] = ("train", orders["train"][start : start + number])
+        found[split] = (held_from, orders[held_from][start : start + number])
         start += number
-    found["train"] = ("train", orders["train"][start:])
-    found |= {source: (source, order) for source, order in orders.items() if source != "train"}
+    orders[held_from] = orders[held_from][start:]
+    found |= {source: (source, order) for source, order in orders.items()}
     return {split: (found[split][0], found[split][1][: most.get(split)]) for split in SPLITS}
 
 
@@ -154,14 +162,16 @@ def split_images(
     classes: tuple[str, ...],
     levels: int = 256,
     augmentation: Augmentation = "none",
+    held_from: str = "train",
 ) -> ImageData:
     """Return the set of images `name` from images [N, S, S, C] and classes [N] in memory, as its options say.
 
-    The options give the size of each split. A split that `sets` lacks is held out of the training images.
+    The options give the size of each split. A split that `sets` lacks is held out of the split `held_from`.
     """
     sizes = {split: getattr(options, split) for split in SPLITS}
     held_out = {split: size for split, size in sizes.items() if split not in sets}
-    rows = rows_of_splits({split: len(labels) for split, (_, labels) in sets.items()}, held_out, sizes, seed, where)
+    counts = {split: len(labels) for split, (_, labels) in sets.items()}
+    rows = rows_of_splits(counts, held_out, sizes, seed, where, held_from)
     images = {split: sets[source][0][numbers] for split, (source, numbers) in rows.items()}
     labels = {split: sets[source][1][numbers].long() for split, (source, numbers) in rows.items()}
     origin = {"name": name} | options.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""Search for the velocity and corrector that suit a run best at its number of steps.
+"""Search for the velocity, step and corrector that suit a run best at its number of steps.
 
 All combinations draw samples from the same noise; the reported samples use other noise. Each combination is judged by
 the Fréchet distance to the training images.
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from pipeline.config import Corrector, Experiment, Run, Sampling, VelocityChoice
+from pipeline.config import Corrector, Experiment, Run, Sampling, StepChoice, VelocityChoice
 from pipeline.errors import KinoflowError
 
 METRIC = "frechet_distance"
@@ -16,9 +16,10 @@ METRIC = "frechet_distance"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A velocity, and the weight of its corrector."""
+    """A velocity, a kind of step, and the weight of the corrector."""
 
     velocity: VelocityChoice
+    step: StepChoice
     weight: float
 
     @property
@@ -29,18 +30,20 @@ class Candidate:
     def described(self) -> dict[str, Any]:
         """Return the settings of a sampling."""
         corrector = self.corrector.model_dump(mode="json") if self.corrector else None
-        return {"velocity": self.velocity.model_dump(mode="json"), "corrector": corrector}
+        chosen = {key: getattr(self, key).model_dump(mode="json") for key in ("velocity", "step")}
+        return chosen | {"corrector": corrector}
 
 
 def candidates_of(block: Experiment, run: str) -> list[Candidate]:
     """Return all combinations of the experiment's search."""
     if block.search is None or METRIC not in block.scoring:
         raise KinoflowError(f"run {run!r}: its experiment has no `search`, or no metric {METRIC}; add it")
-    return [Candidate(velocity, weight) for velocity, weight in product(block.search.velocity, block.search.corrector)]
+    search = block.search
+    return [Candidate(*chosen) for chosen in product(search.velocity, search.step, search.corrector)]
 
 
 def sampling_of(block: Experiment, chosen: Run, candidate: Candidate) -> Sampling:
     """Return the sampling of a run with one of the combinations."""
     assert block.search is not None, "there are candidates"
-    update = {"velocity": candidate.velocity, "corrector": candidate.corrector, "count": block.search.count}
-    return chosen.sampling.model_copy(update=update | {"frames": ()})
+    update = {key: getattr(candidate, key) for key in ("velocity", "step", "corrector")}
+    return chosen.sampling.model_copy(update=update | {"count": block.search.count, "frames": ()})

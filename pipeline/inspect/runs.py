@@ -10,7 +10,7 @@ import yaml
 from pipeline.config import Config, Experiment, Run
 from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.page.contents import losses_of, row_of
-from pipeline.report.columns import column_of, values_in
+from pipeline.report.columns import HIGH, LOW, column_of, values_in
 from pipeline.report.formats import pipe_table, rounded
 from pipeline.report.summary import cell
 from pipeline.store.provenance import read_record, sidecar_of
@@ -108,10 +108,9 @@ def loss_curve(losses: Mapping[str, list[float | None]]) -> str:
 def _verdict(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Return the difference of two figures, and which is better, if their intervals do not meet."""
     text = rounded(float(other[name] - one[name]), 3)
-    ends = [(row.get(f"{name}_low"), row.get(f"{name}_high")) for row in (one, other)]
-    if any(end is None for pair in ends for end in pair):
+    low, high, other_low, other_high = (row.get(name + end) for row in (one, other) for end in (LOW, HIGH))
+    if low is None or high is None or other_low is None or other_high is None:
         return text
-    (low, high), (other_low, other_high) = ends
     return f"{text} (intervals meet)" if low <= other_high and other_low <= high else text
 
 

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from pipeline.errors import KinoflowError
 from pipeline.networks.denoiser import chosen
+from pipeline.networks.linear import Linear, linear
 from pipeline.networks.packing import Packing
 
 BASE = 10_000  # the frequencies of rotary positions are 1, ..., almost 1 / BASE radians per token
@@ -150,8 +151,8 @@ class Attention(nn.Module):
     def __init__(self, width: int, heads: int, bias: bool = True) -> None:
         super().__init__()
         self.heads = heads
-        self.project = nn.Linear(width, 3 * width, bias)
-        self.combine = nn.Linear(width, width, bias)
+        self.project = Linear(width, 3 * width, bias)
+        self.combine = Linear(width, width, bias)
 
     def forward(
         self,
@@ -193,8 +194,8 @@ class Attention(nn.Module):
         width, tokens = features.shape[-1], features.shape[1]
         weight, bias = self.project.weight, self.project.bias
         first, others = (None, None) if bias is None else (bias[:width], bias[width:])
-        queries = functional.linear(chosen(features, at), weight[:width], first).unflatten(-1, (self.heads, 1, -1))
-        projected = functional.linear(features, weight[width:], others)
+        queries = linear(chosen(features, at), weight[:width], first).unflatten(-1, (self.heads, 1, -1))
+        projected = linear(features, weight[width:], others)
         if sight.packing is None:
             sequences = at // tokens
             seen = None if sight.seen is None else sight.seen[sequences]

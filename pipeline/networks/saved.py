@@ -49,9 +49,10 @@ class Description(Strict):
     seed: int
     length: int
     vocabulary: str
+    warning: str = ""  # about its training, for the tables
 
     @classmethod
-    def of(cls, run: str, chosen: Run, data: TokenData) -> "Description":
+    def of(cls, run: str, chosen: Run, data: TokenData, warning: str = "") -> "Description":
         """Return the description of a run of the configuration that is trained on `data`."""
         return cls(
             run=run,
@@ -61,6 +62,7 @@ class Description(Strict):
             seed=chosen.seed,
             length=data.length,
             vocabulary=data.vocabulary_hash,
+            warning=warning,
         )
 
 
@@ -155,6 +157,8 @@ def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
         load_model(network, str(path))
     except RuntimeError as error:
         raise KinoflowError(f"{path}: the weights do not fit the tokens they are used with; {error}") from error
+    if wrong := [name for name, tensor in network.state_dict().items() if not bool(tensor.isfinite().all())]:
+        raise KinoflowError(f"{path}: {wrong[0]} has numbers that are not finite; train the run again")
     probability_path = path_for(description.path, data) if description.path else None
     return SavedModel(network.eval(), probability_path, description)
 

@@ -15,6 +15,7 @@ from pipeline.config import Strict
 from pipeline.errors import KinoflowError
 from pipeline.networks.attention import EVERYTHING, Attention, KeyValueCache, Sight
 from pipeline.networks.denoiser import chosen, of_sequences
+from pipeline.networks.linear import Linear
 from pipeline.networks.time_features import time_features
 
 TIME_FEATURES = 256
@@ -45,7 +46,7 @@ class Modulation(nn.Module):
 
     def __init__(self, condition_width: int, width: int, sets: int) -> None:
         super().__init__()
-        self.linear = nn.Linear(condition_width, sets * width)
+        self.linear = Linear(condition_width, sets * width)
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
 
@@ -93,7 +94,7 @@ class Perceptron(nn.Sequential):
 
     def __init__(self, width: int) -> None:
         hidden = PERCEPTRON_RATIO * width
-        super().__init__(nn.Linear(width, hidden), TanhGelu(), nn.Linear(hidden, width))
+        super().__init__(Linear(width, hidden), TanhGelu(), Linear(hidden, width))
         self.tokens = max(CACHED // hidden, 1)
 
     def forward(self, features: Tensor) -> Tensor:
@@ -181,7 +182,7 @@ class Head(nn.Module):
     ) -> None:
         super().__init__()
         self.modulation = new_modulation(condition_width, width, sets=2)
-        self.linear = nn.Linear(width, tokens, bias=embedding is None)
+        self.linear = Linear(width, tokens, bias=embedding is None)
         if embedding is None:
             nn.init.zeros_(self.linear.weight)
             nn.init.zeros_(self.linear.bias)
@@ -225,8 +226,8 @@ class TimeEmbedding(nn.Module):
 
     def __init__(self, condition_width: int) -> None:
         super().__init__()
-        self.first = nn.Linear(TIME_FEATURES, condition_width)
-        self.second = nn.Linear(condition_width, condition_width)
+        self.first = Linear(TIME_FEATURES, condition_width)
+        self.second = Linear(condition_width, condition_width)
 
     def forward(self, t: Tensor) -> Tensor:
         """Return the condition for times t [B], [B, C]."""

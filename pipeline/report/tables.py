@@ -1,7 +1,9 @@
 """An experiment's table: one row per run and reference, in full as CSV, and the figures that matter as Markdown."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pipeline.config import REFERENCES
 from pipeline.errors import KinoflowError
@@ -55,8 +57,22 @@ def read_scores(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
     found: dict[str, tuple[Row, Row]] = {}
     for path in scores:
         score = read_json(path)
+        if fault := _fault_of(score):
+            raise KinoflowError(f"{path}: {fault}; give a file from `score`, or make it again")
         run = score["conditions"]["run"]
         if run in found:
             raise KinoflowError(f"{path}: another file has the scores of run {run!r} already; give one of them")
         found[run] = (score["conditions"], score["metrics"])
     return found
+
+
+def _fault_of(score: Any) -> str:
+    """Return what is wrong with the content of a file of scores, or ''."""
+    if not isinstance(score, dict) or not all(isinstance(score.get(key), dict) for key in ("conditions", "metrics")):
+        return "holds no scores, which are conditions and metrics"
+    if not isinstance(score["conditions"].get("run"), str):
+        return "its conditions name no run"
+    for key, value in (score["conditions"] | score["metrics"]).items():
+        if isinstance(value, dict | list) or (isinstance(value, float) and not math.isfinite(value)):
+            return f"{key} is no finite number and no text"
+    return ""

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
+from pipeline.config import Corrector as ChosenCorrector
 from pipeline.config import Sampling
 from pipeline.errors import KinoflowError
 from pipeline.flow.allowed import Allowed
 from pipeline.flow.clamp import Clamp
+from pipeline.flow.correctors import Corrector
+from pipeline.flow.grids import GRIDS
 from pipeline.flow.guidance import guided
 from pipeline.flow.posterior import Model
 from pipeline.flow.sampler import Samples, sample
-from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.networks.saved import SavedModel
 from pipeline.sampling.autoregressive import OfClasses, sample_in_order
@@ -165,13 +167,13 @@ def draw_tokens(
         model.posterior if labels is None else guided_posterior(model, data, sampling.guidance),
         model.path,
         kinds=kinds,
-        steps=sampling.steps,
+        steps=GRIDS.get(sampling.grid.name)(model.path, sampling.steps),
         velocity=VELOCITIES.bind(sampling.velocity.name, **sampling.velocity.options),
         step=sampling.step.name,
         temperature=sampling.temperature,
         top_k=sampling.top_k,
         top_p=sampling.top_p,
-        corrector=Corrector(**sampling.corrector.model_dump()) if sampling.corrector else None,
+        corrector=corrector_of(sampling.corrector) if sampling.corrector else None,
         clamp=clamp,
         allowed=allowed,
         generator=generator,
@@ -182,6 +184,11 @@ def draw_tokens(
         answers_at=model.answers_at,
         ragged=model.ragged,
     )
+
+
+def corrector_of(chosen: ChosenCorrector) -> Corrector:
+    """Return the corrector that the configuration chooses."""
+    return Corrector(**chosen.model_dump(exclude={"kind"}), kind=chosen.kind.name)
 
 
 def guided_posterior(model: SavedModel, data: TokenData, guidance: float) -> Model:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import Corrector, Sampling, VelocityChoice
+from pipeline.config import Corrector, Sampling, StepChoice, VelocityChoice
 from pipeline.errors import KinoflowError
 from pipeline.networks.saved import SavedModel
 from pipeline.store.atomic import read_json
@@ -11,7 +11,7 @@ from pipeline.tokens.token_data import TokenData
 
 
 def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Sampling:
-    """Return the sampling of a run; a searched one gets the velocity and corrector that the search found."""
+    """Return the sampling of a run; a searched one gets the velocity, step and corrector that were found."""
     if sampling.searched != (search is not None):
         fix = "give the file with --search" if sampling.searched else "leave --search out"
         raise KinoflowError(f"run {run!r}: sampling.searched is {str(sampling.searched).lower()}; {fix}")
@@ -19,15 +19,17 @@ def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Samplin
         return sampling
     found = read_json(search)["found"]
     corrector = Corrector.model_validate(found["corrector"]) if found["corrector"] else None
-    velocity = VelocityChoice.model_validate(found["velocity"])
-    return sampling.model_copy(update={"velocity": velocity, "corrector": corrector})
+    velocity, step = VelocityChoice.model_validate(found["velocity"]), StepChoice.model_validate(found["step"])
+    return sampling.model_copy(update={"velocity": velocity, "step": step, "corrector": corrector})
 
 
 def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: int) -> dict[str, Any]:
     """Return what the tables say about how samples were drawn."""
-    description, drawn = model.description, {"temperature": sampling.temperature, "seed": seed}
+    description = model.description
+    drawn: dict[str, Any] = {"temperature": sampling.temperature, "seed": seed}
     drawn |= {key: value for key in ("top_k", "top_p") if (value := getattr(sampling, key)) is not None}
     drawn |= {"guidance": sampling.guidance} if model.is_told_classes else {}
+    drawn |= {"warning": description.warning} if description.warning else {}
     if description.path is None or description.loss is None:
         network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
         return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation per token, pads included
@@ -39,10 +41,16 @@ def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: 
         "NFE": sampling.steps,
         "velocity": label(sampling.velocity.name, sampling.velocity.options),
         "step": sampling.step.name,
-        "corrector": label("", sampling.corrector.model_dump()).strip() if sampling.corrector else "none",
+        **({} if sampling.grid.name == "uniform" else {"grid": sampling.grid.name}),
+        "corrector": corrector_label(sampling.corrector) if sampling.corrector else "none",
         **({"searched": "yes"} if sampling.searched else {}),
         **drawn,
     }
+
+
+def corrector_label(corrector: Corrector) -> str:
+    """Return a corrector as tables show it, such as `velocity (weight=1.0, rise=1.0, fall=0.0, limit=0.5)`."""
+    return label(corrector.kind.name, corrector.model_dump(exclude={"kind"}))
 
 
 def label(name: str, options: dict[str, object]) -> str:

@@ -1,9 +1,8 @@
-from pathlib import Path
 from typing import Any
 
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Input, NewTable
+from pipeline.stages.parameters import Input, NewTable, OutputFolder
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -20,7 +19,7 @@ def settings(job: Job) -> dict[str, Any]:
     each=Job.rows,
     when=Job.has_judges,
 )
-def judge_energies(job: Job, *, relaxed: Input, journal: Path, output: NewTable) -> None:
+def judge_energies(job: Job, *, relaxed: Input, journal: OutputFolder, output: NewTable) -> None:
     """Compute the energies of relaxed crystals by other models.
 
     Reads relaxed crystals, and does not relax them again. Writes a row per crystal and judge. Resumes where an earlier

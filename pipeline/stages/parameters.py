@@ -6,17 +6,20 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-READ, WRITTEN = "read", "written"  # marks of parameters
+READ, WRITTEN, FOLDER = "read", "written", "folder"  # marks of parameters: files to read and write, folders to write to
 
 Input = Annotated[Path, READ]
 OptionalInput = Annotated[Path | None, READ]
 Inputs = Annotated[list[Path], Parameter(consume_multiple=True, negative=()), READ]
 OptionalInputs = Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative=(), show_default=False), READ]
 Output = Annotated[Path, WRITTEN]
+Outputs = Annotated[list[Path], Parameter(consume_multiple=True, negative=()), WRITTEN]
 OptionalOutput = Annotated[Path | None, WRITTEN]
+OutputFolder = Annotated[Path, FOLDER]
 Texts = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=(), show_default=False)]
 Count = Annotated[int, Parameter(validator=Number(gte=0))]
-Workers = Annotated[int, Parameter(validator=Number(gte=1))]
+Positive = Annotated[int, Parameter(validator=Number(gte=1))]
+Seed = Annotated[int, Parameter(help="seed of the draws", validator=Number(gte=0))]
 
 # What several take, with its help.
 ConfigFile = Annotated[Path, Parameter(help="YAML file")]
@@ -47,9 +50,11 @@ ImageReference = Annotated[Path, Parameter(help="description from `image-referen
 TrainedTokenizer = Annotated[Path, Parameter(help="weights from `train-tokenizer`"), READ]
 Tokenizer = Annotated[Path | None, Parameter(help="weights from `train-tokenizer`, for codes only"), READ]
 Classifier = Annotated[Path | None, Parameter(help="weights from `train-classifier`, if its features are used"), READ]
-CheckpointFolder = Annotated[Path, Parameter(help="folder of checkpoints, which are kept")]
-EventFolder = Annotated[Path | None, Parameter(help="folder for TensorBoard (default: none is written)")]
-JournalFolder = Annotated[Path | None, Parameter(help="folder of finished work, to go on from (default: none is kept)")]
+CheckpointFolder = Annotated[Path, Parameter(help="folder of checkpoints, which are kept"), FOLDER]
+EventFolder = Annotated[Path | None, Parameter(help="folder for TensorBoard (default: none is written)"), FOLDER]
+JournalFolder = Annotated[
+    Path | None, Parameter(help="folder of finished work, to go on from (default: none is kept)"), FOLDER
+]
 NewWeights = Annotated[Path, Parameter(help="weights to write (.safetensors)"), WRITTEN]
 Metrics = Annotated[Path, Parameter(help="last losses to write (.json)"), WRITTEN]
 History = Annotated[Path, Parameter(help="losses along the training to write (.csv)"), WRITTEN]

@@ -15,7 +15,7 @@ from pipeline.store.provenance import sidecar_of
     chosen=lambda job: job.data.modules,
     needs=Job.data_needs,
     resources="preparation_resources",
-    when=lambda job: not job.is_images,
+    when=lambda job: bool(job.block.runs) and not job.is_images,
 )
 def prepare(job: Job, *, output: NewTokens, rows: OptionalOutput = None) -> None:
     """Prepare the tokens of an experiment.

@@ -1,9 +1,8 @@
-from pathlib import Path
 from typing import Any
 
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Gpus, Input, NewTable, Shard, Shards
+from pipeline.stages.parameters import Gpus, Input, NewTable, OutputFolder, Shard, Shards
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def relax(
     job: Job,
     *,
     crystals: Input,
-    journal: Path,
+    journal: OutputFolder,
     output: NewTable,
     shard: Shard = 0,
     shards: Shards = 1,

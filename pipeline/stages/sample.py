@@ -42,11 +42,12 @@ def sample(
     start from the same noise.
 
     Args:
-        search: file from `search`, for a run that takes its velocity and corrector from there
+        search: file from `search`, for a run that takes its velocity, step and corrector from there
     """
     from collections import deque
 
     from pipeline.networks.devices import check_gpus
+    from pipeline.networks.memory import check_sampling
     from pipeline.networks.saved import load_network
     from pipeline.sampling.blocks import blocks_of, draw_blocks
     from pipeline.sampling.conditions import conditions_of, found_sampling
@@ -59,6 +60,7 @@ def sample(
     check_gpus(gpus, "sampling.resources.gpus")
     trained, sampling = run.weights or job.name, found_sampling(run.sampling, search, job.name)
     saved = load_network(weights, data, trained)
+    check_sampling(saved.description.model, sampling, data, gpus)
     seed = derive_seed(run.seed, job.experiment, trained, "sampling")
     saved.network.to("cuda" if gpus else "cpu")
     blocks = blocks_of(sampling.count, sampling.block, shard, shards)

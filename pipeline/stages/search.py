@@ -1,10 +1,18 @@
 import json
-from pathlib import Path
 from typing import Any
 
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job, RunJob
-from pipeline.stages.parameters import Classifier, Gpus, ImageReference, Output, Tokenizer, Tokens, Weights
+from pipeline.stages.parameters import (
+    Classifier,
+    Gpus,
+    ImageReference,
+    Output,
+    OutputFolder,
+    Tokenizer,
+    Tokens,
+    Weights,
+)
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -32,13 +40,13 @@ def search(
     tokens: Tokens,
     weights: Weights,
     image_reference: ImageReference,
-    journal: Path,
+    journal: OutputFolder,
     output: Output,
     tokenizer: Tokenizer = None,
     classifier: Classifier = None,
     gpus: Gpus = 0,
 ) -> None:
-    """Find the velocity and corrector that suit a run best.
+    """Find the velocity, step and corrector that suit a run best.
 
     Draws samples with each combination, all from the same noise. The reported samples use other noise. Writes the
     Fréchet distances and the best combination. Resumes from its journal.
@@ -79,7 +87,8 @@ def search(
     for number, candidate in enumerate(candidates):
         if number in finished.entries:
             continue
-        print(f"{number + 1} of {len(candidates)}: {candidate.velocity.name}, corrector of weight {candidate.weight:g}")
+        chosen = f"{candidate.velocity.name}, {candidate.step.name}, corrector of weight {candidate.weight:g}"
+        print(f"{number + 1} of {len(candidates)}: {chosen}")
         sampling = sampling_of(block, run, candidate)
         blocks = blocks_of(sampling.count, sampling.block, 0, 1)
         drawn = torch.cat([part.tokens for part in draw_blocks(model, data, sampling, seed, blocks)])

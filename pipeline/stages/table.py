@@ -25,7 +25,7 @@ def plot(job: Job) -> Plot:
     return Plot(column, "run", title, "bar_horizontal") if column else Plot()
 
 
-@stage(settings=settings, plot=plot)
+@stage(settings=settings, when=lambda job: bool(job.block.runs), plot=plot)
 def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: Scores = ()) -> None:
     """Make the table of an experiment.
 

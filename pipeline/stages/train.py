@@ -43,6 +43,7 @@ def train(
 
     from pipeline.flow.checks import deferred_checks
     from pipeline.networks.denoiser import Denoiser
+    from pipeline.networks.memory import check_training
     from pipeline.networks.objective import objective_of
     from pipeline.networks.saved import Description, is_told_classes, new_network, save_network
     from pipeline.store.atomic import write_json
@@ -58,6 +59,7 @@ def train(
     start_processes(gpus, nodes)
     run, data = job.run, TokenData.load(tokens)
     seed = derive_seed(run.seed, job.experiment, job.name)
+    check_training(run.model, run.training, data, gpus)
     torch.manual_seed(derive_seed(seed, "weights"))
     network = new_network(run.model, data)
     told = is_told_classes(run.model)
@@ -96,7 +98,7 @@ def train(
             around=deferred_checks,
         )
     if fabric.is_global_zero:
-        save_network(weights, fitted.network, Description.of(job.name, run, data))
+        save_network(weights, fitted.network, Description.of(job.name, run, data, fitted.warning))
         write_history(history, fitted.history)
         last = fitted.history[-1]
         parameters = {"parameters": sum(parameter.numel() for parameter in network.parameters())}

@@ -14,6 +14,7 @@ from pipeline.errors import KinoflowError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+BROKEN = (errno.EIO, errno.EINTR, errno.ESTALE)  # a failing disk, or a network drive
 _RUST = re.compile(r"\(os error (\d+)\)")
 _PROBE = 1 << 20  # bytes; a disk without room for them is full
 
@@ -22,12 +23,17 @@ _PROBE = 1 << 20  # bytes; a disk without room for them is full
 def replacing(target: Path) -> Iterator[Path]:
     """Yield a temporary path in the target's folder, and rename it to the target if the block succeeds.
 
-    If the disk is full or cannot be written to, raise an OSError that names the target, whatever the block raised.
+    If the disk is full, failing or cannot be written to, raise an OSError that names the target, whatever the block
+    raised.
     """
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()
+        mode = temporary.stat().st_mode  # by the umask; safetensors makes files that only their owner can read
         yield temporary
+        if temporary.stat().st_mode != mode:
+            temporary.chmod(mode)
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())  # or a machine crash could leave the new name without its content
         os.replace(temporary, target)
@@ -60,7 +66,7 @@ def _fault_of_disk(temporary: Path, error: Exception) -> OSError | None:
                 os.fsync(stream.fileno())
         except OSError as fault:
             cause = fault
-    return cause if isinstance(cause, OSError) and cause.errno in (*FULL, *FORBIDDEN) else None
+    return cause if isinstance(cause, OSError) and cause.errno in (*FULL, *FORBIDDEN, *BROKEN) else None
 
 
 def write_text(target: Path, text: str) -> None:
@@ -77,6 +83,10 @@ def write_json(target: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """Return the value in one of our JSON files; raise a clear error if the file is damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         raise KinoflowError(f"{path}: cannot be read as JSON ({error}); remove it and make it again") from error
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is no number in JSON")

@@ -21,9 +21,11 @@ def read_table(path: Path, columns: Iterable[str] = ()) -> pd.DataFrame:
     """Read a frame, which must have the given columns."""
     try:
         frame = pq.read_table(path).to_pandas()
-    except (pa.ArrowException, OSError) as error:
+    # Notes for pandas in the file may be damaged, too, and it raises anything. The message has the reason.
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else error
         raise KinoflowError(
-            f"{path}: cannot be read as a parquet table ({error}); remove it and make it again"
+            f"{path}: cannot be read as a parquet table ({reason}); remove it and make it again"
         ) from error
     if missing := [column for column in columns if column not in frame.columns]:
         has = f"it has {', '.join(frame.columns)}"

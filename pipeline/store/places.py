@@ -38,6 +38,11 @@ class Place(StrEnum):
     PREDICTION_TABLE = "tables/{experiment}_prediction"  # .csv, .md, .json
     STRUCTURES = "structures/{experiment}/{name}"  # .parquet, .csv
 
+    ORACLE = "oracle/{experiment}.json"
+    ORACLE_TABLE = "tables/{experiment}_oracle"  # .csv, .md, .json
+    CLAIMS_TABLE = "tables/{experiment}_claims"  # .csv, .md, .json
+    CLAIM_FIGURES = "figures/{experiment}_claim_"  # the name of the claim, .png
+
     TEXTS = "texts/{experiment}/{name}"  # .txt, .jsonl
     JUDGE = "judges/{experiment}.json"
 

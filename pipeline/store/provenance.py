@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import __version__
+from pipeline.errors import without_secrets
 from pipeline.store.atomic import read_json, write_json
 
 PACKAGES = (
@@ -133,7 +134,7 @@ def code_version() -> str:
 
 def set_command(arguments: Sequence[str]) -> None:
     """Remember the command line of this process, given its arguments."""
-    _command[:] = ["python", "-m", "pipeline", *arguments]
+    _command[:] = ["python", "-m", "pipeline", *map(without_secrets, arguments)]
 
 
 def note_resumption(work: str) -> None:

@@ -46,6 +46,15 @@ _PTB = _rules(
     (rf"(?<=s) '{_END}", "'"),
     *((rule.pattern, replacement) for rule, replacement in _CONTRACTIONS),
 )
+_PTB_PEERS = _rules(
+    (" 's", "'s"),
+    ("s ' ", "s' "),
+    (" n't", "n't"),
+    (r"\\/", "/"),
+    (" N(?= )", " 1"),
+    (r"([$#]) (?=1)", r"\1"),
+    ("<unk>", "?"),
+)
 _LAMBADA = _rules((r"``|''|[“”]", '"'), (r"[‘’]", "'"))
 _HEADING = re.compile(r"((?:= )+)(.*?)((?: =)+)")
 
@@ -67,6 +76,11 @@ def one_billion_words(line: str) -> str:
 def ptb(line: str) -> str:
     """Return a sentence of the Penn Treebank, which has no capitals, N for numbers and <unk> for rare words."""
     return _apply(_PTB, line.strip())
+
+
+def ptb_peers(line: str) -> str:
+    """Return the sentence as in SEDD's and MDLM's evaluations: 1 for every N between spaces, ? for a rare word."""
+    return _apply(_PTB_PEERS, line.strip())
 
 
 def lambada(text: str) -> str:

@@ -9,6 +9,7 @@ from pipeline.config import Config
 from pipeline.errors import KinoflowError
 from pipeline.flow.clamp import Clamp
 from pipeline.networks.devices import check_gpus
+from pipeline.networks.memory import check_count
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around
 from pipeline.store.provenance import write_provenance
@@ -40,7 +41,10 @@ def generate_text(
         raise KinoflowError(f"--count {count}: give 1 or more")
     check_gpus(gpus, "sampling.resources.gpus")
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
-    sampling = chosen.sampling.model_copy(update={"count": count} | ({"steps": steps} if steps else {}))
+    check_count(count, data.length)
+    if chosen.path is None and steps is not None:
+        raise KinoflowError(f"--steps: run {run!r} is autoregressive, with one evaluation per token; leave it out")
+    sampling = chosen.sampling.model_copy(update={"count": count} | ({} if steps is None else {"steps": steps}))
     model = load_network(weights, data, chosen.weights or run)
     model.network.to("cuda" if gpus else "cpu")
     tokenizer = tokenizer_of(data)

@@ -16,6 +16,7 @@ import torch
 from pipeline.store.atomic import replacing
 
 KEPT = 2
+UNTRUSTED = "it is damaged, or holds more than tensors and plain values. Do not trust this file; remove it"
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,14 @@ class Checkpoints:
         for path in reversed(self.paths()):
             try:
                 state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-            except (RuntimeError, EOFError, OSError, UnpicklingError) as error:
+            except UnpicklingError:
+                print(f"{path} cannot be read and is passed over: {UNTRUSTED}")
+            except (RuntimeError, EOFError, OSError) as error:
                 print(f"{path} cannot be read and is passed over: {error}")
                 continue
-            if state["step"] < last_step:
-                return state
+            else:
+                if state["step"] < last_step:
+                    return state
         return None
 
     def others(self) -> list[Path]:

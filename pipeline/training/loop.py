@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from lightning_fabric import Fabric
@@ -30,6 +31,8 @@ from pipeline.training.processes import stop_requests
 from pipeline.training.schedule import learning_rate
 from pipeline.training.watch import Reading, Watch
 
+FAR = 10.0  # times the loss of the first step; the losses of single batches differ by less
+
 
 class TrainingError(KinoflowError):
     """Training that cannot go on."""
@@ -41,10 +44,11 @@ class Interrupted(TrainingError):
 
 @dataclass(frozen=True)
 class Fitted:
-    """The network with averaged weights, and the history of its training."""
+    """The network with averaged weights, the history of its training, and a warning if its loss ended far too high."""
 
     network: nn.Module
     history: list[Row]
+    warning: str = ""
 
 
 def fit(
@@ -73,12 +77,12 @@ def fit(
     average = MovingAverage(network, training.ema)
     limit = training.gradient_clip or math.inf
     rows_at_once = training.batch // training.parts  # they must fit into memory
-    start, history = 0, list[Row]()
+    start, history, first = 0, list[Row](), math.nan
 
     if (saved := checkpoints.latest(training.steps)) is not None:
         for part, state in (("network", network), ("average", average), ("optimiser", optimiser)):
             state.load_state_dict(saved[part])
-        start, history = saved["step"], saved["history"]
+        start, history, first = saved["step"], saved["history"], saved["first_loss"]
         note_resumption(str(checkpoints.folder))
         fabric.print(f"going on from step {start} in {checkpoints.folder}")
     _check_start(fabric, start, checkpoints)
@@ -89,8 +93,9 @@ def fit(
 
     def checkpoint(step: int) -> None:
         if fabric.is_global_zero:
-            states = {"network": network.state_dict(), "average": average.state_dict(), "history": history}
+            states: dict[str, Any] = {"network": network.state_dict(), "average": average.state_dict()}
             states |= {"optimiser": optimiser.state_dict(), "precision": training.precision}
+            states |= {"history": history, "first_loss": first}
             checkpoints.save(step, states)
             on_checkpoint(history)
 
@@ -118,6 +123,7 @@ def fit(
                     if stopped:
                         break
 
+            first = watch.first if math.isnan(first) else first
             validated = done % training.validate_every == 0 or done == training.steps
             if validated or done % training.log_every == 0:
                 reading = readings[-1]
@@ -135,7 +141,15 @@ def fit(
             fabric.barrier()  # or a process that ends would end the one that writes
             why = request.signal_name or "another process was asked to stop"
             raise Interrupted(f"{why}: stopped after step {done}; run it again to go on")
-    return Fitted(average.module, history)
+    if warning := _rise(first, history[-1]):
+        fabric.print(f"warning: {warning}; lower training.learning_rate ({training.learning_rate})")
+    return Fitted(average.module, history, warning)
+
+
+def _rise(first: float, last: Row) -> str:
+    """Return a warning if the loss ended far above that of the first step."""
+    end = max(value for value in (last["loss"], last["validation_loss"]) if value is not None)
+    return f"the loss rose from {first:.4g} to {end:.4g}" if end > FAR * max(1.0, abs(first)) else ""
 
 
 def _prepared(batches: Batches, fabric: Fabric) -> AbstractContextManager[Batches | BatchesAhead]:

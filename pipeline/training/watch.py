@@ -26,10 +26,12 @@ class Watch:
 
     def __init__(self, step: int, device: torch.device) -> None:
         self._last = torch.tensor([step, 0.0, 0.0], dtype=torch.float64, device=device)
+        self._first = torch.full((), math.nan, dtype=torch.float64, device=device)
         self._one = torch.tensor([1.0], dtype=torch.float64, device=device)
 
     def note(self, loss: Tensor, norm: Tensor) -> None:
         """Note the loss and the gradient norm of the next step."""
+        self._first = torch.where(self._first.isnan(), loss.double(), self._first)
         new = torch.cat([self._last[:1] + self._one, torch.stack([loss.double(), norm.double()])])
         self._last = torch.where(self._last.isfinite().all(), new, self._last)
 
@@ -37,3 +39,8 @@ class Watch:
         """Return what was noted last."""
         step, loss, norm = self._last.tolist()
         return Reading(int(step), loss, norm)
+
+    @property
+    def first(self) -> float:
+        """The loss of the first step that was noted."""
+        return float(self._first)

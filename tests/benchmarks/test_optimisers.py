@@ -33,3 +33,11 @@ def test_a_crystal_that_fails_is_counted(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not row["converged"]
     note = optimisers.comparison("broken", [row | {"failure": ""}], [row]).note
     assert "0 converge (FIRE: 0), 1 fail" in note
+
+
+def test_crystals_that_end_apart_are_looked_at_for_their_structure() -> None:
+    row = optimisers.relax_by(optimisers.optimisers()["FIRE"], optimisers.load_chgnet(), optimisers.disturbed(0))
+    row |= {"converged": True, "energy": -1.0, "end": optimisers.reduced(optimisers.disturbed(0))}
+    others = [row, row | {"energy": -1.1}, row | {"energy": -1.1, "end": optimisers.reduced(optimisers.disturbed(1))}]
+    note = optimisers.comparison("another", [row] * 3, others).note
+    assert "3 both ways: 1 within 5 meV/atom, 2 lower, 0 higher, 1 of these in another structure" in note

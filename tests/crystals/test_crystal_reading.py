@@ -118,12 +118,6 @@ C1 0 0 0
     assert crystal.numbers.tolist() == [6] * 8
 
 
-def test_deuterium_is_hydrogen() -> None:
-    [crystal] = crystals_in_cif(edited(FIRST_SITE, FIRST_SITE.replace("Na", "D")), "one")
-    assert isinstance(crystal, Crystal)
-    assert sorted(crystal.numbers.tolist()) == [1, 11, 11, 11, 17, 17, 17, 17]
-
-
 @pytest.mark.parametrize("reason", BAD)
 def test_a_file_that_cannot_be_used_is_a_row_with_a_reason(tmp_path: Path, reason: str) -> None:
     (tmp_path / "bad.cif").write_text(BAD[reason])

@@ -19,6 +19,7 @@ from pipeline.crystals import reference_energies, resuming, verdicts, workers
 from pipeline.crystals.evaluate import evaluate
 from pipeline.crystals.export import cif_text
 from pipeline.crystals.hull import Hull, Point, elements_of
+from pipeline.errors import KinoflowError
 from pipeline.store.parquet import read_table, write_table
 
 
@@ -49,7 +50,7 @@ def config(tiny_file: Callable[..., Path], tmp_path: Path) -> Config:
     relaxation = {"count": 1, "steps": 2, "seconds": 120}
     crystals = {"relaxation": relaxation, "seconds": 60}
     changes: dict[str, Any] = {"experiments": {"checkerboard": {"crystals": crystals}}, "results": str(tmp_path)}
-    changes["data"] = {"order": ["mirror"], "cache": str(tmp_path / "cache")}
+    changes["data"] = {"order": ["mirror"], "cache": str(tmp_path / "cache"), "mirror": str(tmp_path / "mirror")}
     return load_config(tiny_file(changes), choices=False)
 
 
@@ -100,6 +101,32 @@ def test_what_has_no_reference_is_left_out_and_said(
     assert f"{'uniqueness':32}         40  % [" in printed
     assert not (output / "ranked.zip").exists()
     assert "ranked.zip" not in (output / "README.md").read_text()
+
+
+def test_what_new_is_compared_with_is_named_and_known_crystals_have_their_ids(
+    config: Config, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_table(tmp_path / "mine.parquet", table(caesium_chloride("mp-7", length=3.3, numbers=(12, 47))))
+    run = partial(evaluate, config, "checkerboard", path=folder, relaxed=0, **references(tmp_path))
+    scores = run(output=tmp_path / "output", known=[str(tmp_path / "mine.parquet")])
+    printed = capsys.readouterr().out
+    assert "new: unlike 1 structures of" in printed
+    assert f"1 of {tmp_path / 'mine.parquet'}" in " ".join(printed.split())
+    found = read_table(tmp_path / "output" / "structures.parquet").set_index("id")
+    assert found.loc["c_metal", ["novel", "listed_as"]].tolist() == [True, "mp-7"]
+    assert (found.drop(index="c_metal")["listed_as"] == "").all()
+    assert scores["listed_rate"] == 20
+    assert "known: mp-7" in printed
+
+
+def test_a_model_that_is_not_installed_is_said_before_any_work(config: Config, tmp_path: Path) -> None:
+    model = EnergyModelChoice(name="orb", options={"path": "weights.ckpt"})
+    crystals = config.experiments["checkerboard"].crystals.model_copy(update={"energy_model": model})  # type: ignore[union-attr]
+    experiment = config.experiments["checkerboard"].model_copy(update={"crystals": crystals})
+    without = config.model_copy(update={"experiments": {"checkerboard": experiment}})
+    run = partial(evaluate, without, "checkerboard", relaxed=0, rows=None, hull=None, output=tmp_path / "output")
+    with pytest.raises(KinoflowError, match="orb-models is not installed; run `pip install"):
+        run(path=tmp_path / "no such file")
 
 
 def test_the_test_set_is_described_once(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 from pipeline.crystals.assess import COLUMNS
 from pipeline.crystals.columns import MEANINGS, readme
 from pipeline.crystals.dft import COLUMNS as DFT_COLUMNS
-from pipeline.crystals.findings import ROWS, WIDTH, explanation, summary, table, unusable
+from pipeline.crystals.findings import ROWS, WIDTH, explanation, number_text, summary, table, unusable
 
 
 def row(id: str, **changes: Any) -> dict[str, Any]:
@@ -26,6 +26,10 @@ def test_a_line_has_verdict_energy_space_group_and_novelty() -> None:
     new = {"verdict": "within the error", "uncertainty": 0.035, "space_group": 1, "space_group_relaxed": 225}
     assert lines_of(row("a", **new)) == ["a Na1Cl1 within the error +0.032 ± 0.035 Fm-3m new -"]
     assert lines_of(row("a", known_as="mp-22862", novel=False)) == ["a Na1Cl1 metastable +0.032 copy of mp-22862 -"]
+    assert lines_of(row("a", listed_as="mp-22862")) == ["a Na1Cl1 metastable +0.032 known: mp-22862 -"]
+    unlisted = row("a", listed_as="")
+    del unlisted["novel"]
+    assert lines_of(unlisted) == ["a Na1Cl1 metastable +0.032 new -"]
     assert lines_of(row("a", kind="b")) == ["a Na1Cl1 metastable +0.032 repeats b -"]
     assert lines_of(row("a", kind="", structural_valid=False)) == ["a Na1Cl1 metastable +0.032 not compared structure"]
 
@@ -56,7 +60,18 @@ def test_of_many_the_lowest_are_shown() -> None:
     lines = table(pd.DataFrame(rows))
     assert len(lines) == ROWS + 3
     assert lines[2].startswith(f"s{ROWS + 4} ")
-    assert lines[-1] == f"the {ROWS} lowest in energy of {ROWS + 5}"
+    assert lines[-1] == f"the {ROWS} lowest in energy of {ROWS + 5}, without those that repeat another"
+
+
+def test_of_many_copies_the_first_is_shown() -> None:
+    rows = [row(f"s{number}", kind="s0") for number in range(ROWS + 5)]
+    lines = table(pd.DataFrame([*rows, row("x", kind="")]))
+    assert [line.split()[0] for line in lines[2:-1]] == ["s0", "x"]
+    assert lines[-1] == f"the 2 lowest in energy of {ROWS + 6}, without those that repeat another"
+
+
+def test_a_count_has_all_its_digits() -> None:
+    assert [number_text(value) for value in (10000.0, 12.5, 0.012345)] == ["10000", "12.5", "0.01234"]
 
 
 def test_what_cannot_be_used_is_listed_with_its_reason() -> None:

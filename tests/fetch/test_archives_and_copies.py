@@ -86,6 +86,7 @@ def test_a_packed_copy_of_a_mirror_is_unpacked(tmp_path: Path) -> None:
         (gzip.compress(b"other"), "checksum differs"),
         (gzip.compress(b"plain and more"), "checksum differs|larger than"),
     ],
+    ids=["no archive", "cut short", "other content", "more content"],  # a packed file has its time in it
 )
 def test_a_packed_copy_that_is_damaged_or_another_one_is_reported(tmp_path: Path, content: bytes, words: str) -> None:
     resource = text(rewritten=(Rewritten("group/a.txt.gz", unpacked),))

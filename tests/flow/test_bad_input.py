@@ -8,6 +8,7 @@ import torch
 
 from pipeline.flow import sources
 from pipeline.flow.clamp import Clamp
+from pipeline.flow.correctors import Corrector
 from pipeline.flow.distances import EmbeddingDistance, FunctionDistance, TableDistance
 from pipeline.flow.errors import FlowError
 from pipeline.flow.guidance import guided
@@ -21,7 +22,6 @@ from pipeline.flow.paths.metric import MetricPath
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.sampler import sample
 from pipeline.flow.schedulers import Beta, KineticOptimal
-from pipeline.flow.steps import Corrector
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
 

@@ -1,11 +1,14 @@
 """A metric path over several kinds of positions, each with its own distances, power and beta_t."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from pipeline.flow.categorical import draw_by_totals
+from pipeline.flow.correctors import CORRECTORS, Corrector
 from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
 from pipeline.flow.jumps import Correction, RowJump, SharedJump, row_jump
 from pipeline.flow.paths import build_path
@@ -13,7 +16,7 @@ from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.metric import MetricPath
 from pipeline.flow.rates import Rates, rates_of
 from pipeline.flow.schedulers import Beta
-from pipeline.flow.steps import Corrector, Transition, exact
+from pipeline.flow.steps import Transition, exact
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.vocabulary import Vocabulary
 
@@ -60,31 +63,43 @@ def test_rows_over_one_kind_give_the_same_tokens_as_rows_over_all_tokens() -> No
     assert torch.equal(drawn, path.tokens_at(x1, t, uniforms, VOCABULARY.places_of(x1)))
 
 
-@pytest.mark.parametrize("corrector", [None, Corrector(0.7)], ids=["plain", "corrected"])
 @pytest.mark.parametrize("velocity", [VELOCITIES.get(name) for name in VELOCITIES.names()], ids=VELOCITIES.names())
-def test_steps_by_kind_move_tokens_as_rows_over_all_tokens_would(
-    velocity: Velocity, corrector: Corrector | None
-) -> None:
+def test_steps_by_kind_move_tokens_as_rows_over_all_tokens_would(velocity: Velocity) -> None:
     path, x1, _, t, uniforms = several_kinds()
     z, transition = (
         path.tokens_at(x1, torch.full_like(t, 0.4), uniforms),
-        Transition(path, velocity, "exact", corrector),
+        Transition(path, velocity, "exact"),
     )
     times = [torch.full_like(t, time) for time in (0.4, 0.6)]
     chances, places = torch.rand(2, 4000, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
-    rows = row_jump(
-        Rates(path, velocity).net(x1, z, times[0]),
-        transition._correction(x1, *times),
-        path.log_prob(x1, times[0]).exp(),
-    )
+    rows = row_jump(Rates(path, velocity).net(x1, z, times[0]))
     leaves = chances < exact(path, rows.rate, x1, *times)
     expected = torch.where(leaves, rows.destination(places), z)
     moved = transition.advance(z, x1, 0.4, 0.6, torch.Generator().manual_seed(3))
-    if corrector is None and velocity in CLOSED_FORMS:  # they draw destinations in another order
+    if velocity in CLOSED_FORMS:  # they draw destinations in another order
         assert torch.equal(moved != z, leaves)
     else:
         assert torch.equal(moved, expected)
     assert bool(leaves.any())
+
+
+@pytest.mark.parametrize("kind", CORRECTORS.names())
+def test_correctors_by_kind_move_tokens_as_rows_over_all_tokens_would(kind: str) -> None:
+    path, x1, _, t, uniforms = several_kinds()
+    corrector = Corrector(0.7, kind=kind)
+    transition = Transition(path, VELOCITIES.get("kinetic_optimal"), "exact")
+    times = [torch.full_like(t, time) for time in (0.4, 0.6)]
+    z = path.tokens_at(x1, times[0], uniforms)
+    draws = torch.rand(2, 2, 4000, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    before = transition.advance(z, x1, 0.4, 0.6, torch.Generator().manual_seed(3))
+    correction = corrector.correction(path, x1, *times)
+    net_rates = Rates(path, transition.velocity).net(x1, before, times[1])
+    rows = RowJump(correction.rates(net_rates, path.log_prob(x1, times[1]).exp()))
+    expected = torch.where(draws[1, 0] < rows.rate, rows.destination(draws[1, 1]), before)
+    corrected = replace(transition, corrector=corrector)
+    moved = corrected.advance(z, x1, 0.4, 0.6, torch.Generator().manual_seed(3))
+    assert torch.equal(moved, expected)
+    assert not torch.equal(moved, before)
 
 
 @pytest.mark.parametrize("name", ["kinetic_optimal", "campbell", "power_infinity"])
@@ -119,10 +134,10 @@ def test_a_jump_with_shared_rows_draws_what_the_rows_of_each_token_would() -> No
         torch.full((3000,), 0.4, dtype=torch.float64),
         torch.rand(3000, dtype=torch.float64, generator=generator),
     )
-    correction = Correction(torch.full_like(t, 0.7), torch.full_like(t, 2.0))
+    correction = Correction(torch.full_like(t, 0.7), torch.full_like(t, 0.9))
     rates = rates_of(path, "kinetic_optimal")
-    shared = rates.jump(x1, z, t, correction)
-    rows = row_jump(rates.net(x1, z, t), correction, path.log_prob(x1, t).exp())
+    shared = rates.corrector_jump(x1, z, t[0], correction)
+    rows = RowJump(correction.rates(rates.net(x1, z, t), path.log_prob(x1, t).exp()))
     assert isinstance(shared, SharedJump)
     assert torch.equal(shared.rate, rows.rate)
     assert torch.equal(shared.destination(uniforms), rows.destination(uniforms))
@@ -191,3 +206,15 @@ def test_a_token_of_another_kind_does_not_move() -> None:
     x1, z = torch.tensor([0, 4]), torch.tensor([4, 7])
     jump = rates_of(path, "kinetic_optimal").jump(x1, z, torch.tensor([0.5, 0.5], dtype=torch.float64))
     assert jump.rate.tolist() == [0, 0]
+
+
+def test_distances_of_a_small_vocabulary_are_looked_up_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    x1, asked = torch.tensor([[3, 0], [7, 3]]), list[int]()
+    path, plain = (build_path("metric", Vocabulary.single(8), lp=3) for _ in range(2))
+    assert isinstance(path, MetricPath)
+    assert isinstance(plain, MetricPath)
+    rows = path.distance.rows
+    monkeypatch.setattr(path.distance, "rows", lambda tokens: asked.append(tokens.numel()) or rows(tokens))
+    for _ in range(2):
+        assert torch.equal(path.distances(x1), plain.distance.rows(x1))
+    assert asked == [8], "each row is computed once"

@@ -15,10 +15,10 @@ from pipeline.flow import device
 from pipeline.flow.allowed import Allowed
 from pipeline.flow.clamp import Clamp
 from pipeline.flow.closed_forms import metric
+from pipeline.flow.correctors import Corrector
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths import Path, build_path, example_path
 from pipeline.flow.sampler import sample
-from pipeline.flow.steps import Corrector
 from pipeline.flow.vocabulary import Vocabulary
 
 CRYSTAL = Vocabulary([0, 0, 0, 0, 1, 1, 1, 2, -1])  # two kinds of data, a pad, a mask

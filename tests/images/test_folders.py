@@ -84,6 +84,15 @@ def test_imagenet_tests_on_val_and_holds_validation_out_of_train(tmp_path: Path)
     assert data.images["train"].shape[1:] == (22, 22, 3)
     assert (data.grid, data.views, data.origin["name"]) == ((20, 20, 3), 10, "imagenet")
     assert len(imagenet.inputs(options)) == 4
+    options = imagenet.Options(path=str(tmp_path / "i"), size=20, validation_from="test")
+    data = imagenet.read(options, 0, tmp_path)
+    assert [len(data.images[split]) for split in SPLITS] == [20, 1, 3]
+
+
+def test_validation_pictures_cannot_come_from_a_test_folder_that_is_not_there(tmp_path: Path) -> None:
+    options = folder.Options(path=str(put_classes(tmp_path / "p")), validation_from="test")
+    with pytest.raises(ImageError, match="p: has no test images of its own; set `validation_from: train`"):
+        folder.read(options, 0, tmp_path)
 
 
 def test_the_middle_of_a_picture_is_kept_in_proportion(tmp_path: Path) -> None:

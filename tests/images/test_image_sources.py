@@ -151,6 +151,14 @@ def test_cifar10_has_a_photograph_in_each_row_and_tokens_start_with_its_first_pi
     assert (data.augmentation, data.classes[3]) == ("flip", "cat")
 
 
+def test_cifar10_trains_on_all_its_training_images_if_validation_comes_from_the_test_images(tmp_path: Path) -> None:
+    put_cifar10(tmp_path)
+    data = cifar10.read(cifar10.Options(validation=1, validation_from="test"), 0, tmp_path)
+    assert [len(data.images[split]) for split in SPLITS] == [len(LABELS["train"]), 1, 2]
+    tests = torch.cat((data.images["validation"], data.images["test"])).flatten(1)
+    assert sorted(tests.tolist()) == sorted(PHOTOGRAPHS["test"].reshape(3, -1).tolist())
+
+
 def test_both_kinds_of_files_give_the_same_photographs(tmp_path: Path) -> None:
     put_cifar10(tmp_path)
     put_cifar10_archive(tmp_path)

@@ -12,11 +12,12 @@ from torch import Tensor
 from pipeline.flow import posterior
 from pipeline.flow.allowed import Allowed
 from pipeline.flow.clamp import Clamp
+from pipeline.flow.correctors import Corrector
 from pipeline.flow.errors import FlowError
 from pipeline.flow.paths import PATHS, Path, example_path
 from pipeline.flow.posterior import ExactPosterior, constrain
 from pipeline.flow.sampler import sample
-from pipeline.flow.steps import Corrector, Transition
+from pipeline.flow.steps import Transition
 from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
 from pipeline.flow.vocabulary import Vocabulary
 

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rate_matrices import all_targets, data_tokens, matrices, with_diagonal
 
+from pipeline.flow.correctors import CORRECTORS, Corrector
 from pipeline.flow.fluxes import divergence
 from pipeline.flow.jumps import Correction
 from pipeline.flow.paths import PATHS, Path
-from pipeline.flow.steps import STEPS, Corrector, Transition
+from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.velocities.net_rates import preserving
 
@@ -84,8 +85,26 @@ def test_corrector_within_its_limit_leaves_the_path_unchanged(
         assert bool((rates.sum(-2) <= limit * (1 + 1e-12)).all())
 
 
+@pytest.mark.parametrize("kind", CORRECTORS.names())
+@pytest.mark.parametrize("weight, limit", [(0.3, 0.5), (40.0, 1.0)])
+def test_a_step_of_every_corrector_leaves_the_path_unchanged(
+    path: Path, velocity: Velocity, kind: str, weight: float, limit: float
+) -> None:
+    x1, t = all_targets(path, [0.0, 0.2, 0.5, 0.8])
+    t_next = t + 0.1
+    m = matrices(path, velocity, [0.1, 0.3, 0.6, 0.9])
+    held = ((m.log_prob > -300) | (m.log_prob == -torch.inf)).all(-1)  # see `representable`
+    corrector = Transition(path, velocity, "exact", Corrector(weight, limit=limit, kind=kind))
+    kernel = corrector._corrections(x1, t, t_next)[held]
+    assert bool((kernel >= -1e-12).all())
+    assert close((m.prob[held][:, None, :] @ kernel).squeeze(-2), m.prob[held], 1e-12)
+    assert float((kernel.diagonal(dim1=-2, dim2=-1) < 0.99).double().sum()) > 0
+
+
 @pytest.mark.parametrize("step", STEPS.names())
-@pytest.mark.parametrize("corrector", [None, Corrector(2.0)], ids=["no corrector", "corrector"])
+@pytest.mark.parametrize(
+    "corrector", [None, *(Corrector(2.0, kind=kind) for kind in CORRECTORS.names())], ids=["none", *CORRECTORS.names()]
+)
 def test_every_kernel_is_a_distribution_for_any_step(
     path: Path, velocity: Velocity, step: str, corrector: Corrector | None
 ) -> None:

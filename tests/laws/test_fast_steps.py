@@ -11,11 +11,13 @@ from torch import Tensor
 from pipeline.flow import device
 from pipeline.flow.closed_forms import metric
 from pipeline.flow.closed_forms.metric import MetricKineticOptimal
+from pipeline.flow.correctors import CORRECTORS, Corrector
 from pipeline.flow.jumps import Jump, RowJump, SharedJump
 from pipeline.flow.paths import Path, build_path
 from pipeline.flow.paths.metric import MetricPath
+from pipeline.flow.rates import rates_of
 from pipeline.flow.sorted_jumps import HubJump, SortedJump
-from pipeline.flow.steps import STEPS, Corrector, Transition
+from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
 
@@ -142,18 +144,26 @@ def test_rows_only_for_tokens_that_may_leave_move_the_same_tokens_to_the_same_pl
         assert not torch.equal(fast, z)
 
 
-@pytest.mark.parametrize("corrector", [None, Corrector(0.7), Corrector(5.0, limit=0.3)])
-def test_no_rate_exceeds_its_bound(corrector: Corrector | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", CORRECTORS.names())
+def test_no_corrector_exceeds_its_limit(kind: str) -> None:
+    path = path_of(SIX)
+    x1, z = torch.cartesian_prod(torch.arange(6), torch.arange(6)).T
+    rates, corrector = rates_of(path, "kinetic_optimal"), Corrector(5.0, limit=0.3, kind=kind)
+    for t, t_next in pairwise([0.0, 0.05, 0.3, 0.6, 0.9, 0.99, 0.999]):
+        times = [torch.full(x1.shape, time, dtype=torch.float64) for time in (t, t_next)]
+        jump = rates.corrector_jump(x1, z, times[1][0], corrector.correction(path, x1, *times))
+        assert bool((jump.rate <= corrector.limit * (1 + 1e-12)).all())
+
+
+def test_no_rate_exceeds_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     many_tokens(monkeypatch)
     path = path_of(SIX)
     x1, z = torch.cartesian_prod(torch.arange(6), torch.arange(6)).T
     rates = MetricKineticOptimal(path, VELOCITIES.get("kinetic_optimal"))
-    for t, t_next in pairwise([0.0, 0.05, 0.3, 0.6, 0.9, 0.99, 0.999]):
-        times = [torch.full(x1.shape, time, dtype=torch.float64) for time in (t, t_next)]
-        correction = Transition(path, rates.velocity, "exact", corrector)._correction(x1, *times)
-        bound = rates.rate_bound(x1, z, correction)
+    for t in (0.0, 0.05, 0.3, 0.6, 0.9, 0.99):
+        bound = rates.rate_bound(x1, z)
         assert bound is not None
-        assert bool((rates.jump(x1, z, times[0], correction).rate <= bound).all())
+        assert bool((rates.jump(x1, z, torch.full(x1.shape, t, dtype=torch.float64)).rate <= bound).all())
 
 
 @pytest.mark.parametrize("on_host", [True, False], ids=["CPU", "GPU"])

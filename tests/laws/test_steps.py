@@ -1,14 +1,17 @@
 """Steps and samplers: do kernels follow their path? Computed without sampling noise."""
 
 import itertools
+import math
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor
 
-from pipeline.flow.paths import PATHS, Path, example_path
+from pipeline.flow.correctors import CORRECTORS, Corrector
+from pipeline.flow.paths import PATHS, Path, build_path, example_path
 from pipeline.flow.posterior import ExactPosterior, constrain
-from pipeline.flow.steps import Corrector, Transition
+from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.velocities.campbell import campbell
 from pipeline.flow.velocities.kinetic_optimal import kinetic_optimal
@@ -66,13 +69,56 @@ def test_chain_of_every_velocity_converges_to_every_path(name: str, velocity: Ve
     assert fine < coarse / 2 or coarse < 1e-9
 
 
+@pytest.mark.parametrize("kind", CORRECTORS.names())
+@pytest.mark.parametrize("step", STEPS.names())
 @pytest.mark.parametrize("name", ["mask", "uniform", "statistics", "metric"])
-def test_corrector_does_not_spoil_the_limit(name: str) -> None:
+def test_corrector_is_never_farther_from_the_path_than_the_step_alone(name: str, step: str, kind: str) -> None:
     path = example_path(name, Vocabulary.single(5, specials=1))
-    corrected = Transition(path, kinetic_optimal, "always_valid", Corrector(1.0))
-    coarse, fine = (worst_deviation(corrected, 1, steps, 0.9) for steps in (50, 400))
-    assert fine < 0.05
-    assert fine < coarse
+    for weight in (0.2, 4.0):
+        corrected = Transition(path, kinetic_optimal, step, Corrector(weight, kind=kind))
+        plain = replace(corrected, corrector=None)
+        for steps in (10, 50):
+            alone, together = (worst_deviation(one, 1, steps, 0.9) for one in (plain, corrected))
+            assert together <= alone * (1 + 1e-9) + 1e-12
+            assert together < 0.99 * alone or alone < 1e-9
+
+
+def test_remasking_sends_its_share_of_the_tokens_at_x1_back_to_the_mask_as_remdm_does() -> None:
+    """From t to s, ReMDM masks a token at x1 with probability sigma, and unmasks with (kappa_s - (1 - sigma) kappa_t) /
+    (1 - kappa_t)."""
+    path, sigma = build_path("mask", Vocabulary.single(3, specials=1), scheduler="linear"), 0.04
+    transition = Transition(path, kinetic_optimal, "exact", Corrector(sigma, rise=0, limit=1.0, kind="remask"))
+    for t, s in ((0.2, 0.25), (0.5, 0.7), (0.9, 0.95)):
+        at_x1, masked = kernel(transition, 1, t, s)[[1, 3]]
+        assert float(at_x1[3]) == pytest.approx(sigma, abs=1e-12)
+        assert float(masked[1]) == pytest.approx((s - (1 - sigma) * t) / (1 - t), abs=1e-12)
+
+
+def test_the_paper_s_steps_take_h_times_the_rate_at_the_start() -> None:
+    path = example_path("metric", Vocabulary.single(16), lp=3.0, a=5.0)
+    x1, t, t_next = torch.tensor([5]), torch.tensor([0.6]).double(), torch.tensor([0.605]).double()
+    rate = torch.tensor([0.4]).double()
+    expected = 0.005 * 0.4 * 5 * 0.6**4 / 0.4**6
+    assert float(STEPS.get("paper_euler")(path, rate, x1, t, t_next)) == pytest.approx(expected)
+    assert float(STEPS.get("paper_always_valid")(path, rate, x1, t, t_next)) == pytest.approx(-math.expm1(-expected))
+    mixture = example_path("mask", Vocabulary.single(3, specials=1), scheduler="cubic")
+    for ours, paper in (("euler", "paper_euler"), ("always_valid", "paper_always_valid")):
+        one, other = (STEPS.get(name)(mixture, rate, torch.tensor([1]), t, t_next) for name in (ours, paper))
+        assert torch.equal(one, other)
+
+
+def test_no_rate_stays_none_where_the_clock_starts_infinitely_fast() -> None:
+    path = example_path("metric", Vocabulary.single(4), a=0.9, c=3.0)
+    times = (torch.zeros(2, dtype=torch.float64), torch.full((2,), 0.1, dtype=torch.float64))
+    for step in ("paper_euler", "paper_always_valid"):
+        assert STEPS.get(step)(path, torch.tensor([0.0, 0.2]).double(), torch.tensor([1, 1]), *times).tolist() == [0, 1]
+
+
+def test_beta_itself_follows_a_metric_path_better_than_its_derivative() -> None:
+    ours, paper = (
+        worst_deviation(metric_transition(step=step), 5, 64) for step in ("always_valid", "paper_always_valid")
+    )
+    assert paper > 2 * ours
 
 
 @pytest.mark.parametrize("name", PATHS.names())

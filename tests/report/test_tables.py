@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from world import World
 
+from pipeline.cli import main
 from pipeline.config.loading import load_config
 from pipeline.report.columns import column_of, headlines, values_in
 from pipeline.stages.job import Job
@@ -106,3 +108,50 @@ def test_the_numbers_are_of_the_runs_that_were_scored_and_of_nothing_else(table:
     assert json.loads(numbers) == {"metric": {"x": 3.0, "y": 4}, "data": {"x": 2.0}}
     assert numbers.index("metric") < numbers.index("data")
     assert (tmp_path / "numbers.json.provenance.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "content, why",
+    [
+        ("[1]", "holds no scores"),
+        ('{"conditions": {}, "metrics": {}}', "its conditions name no run"),
+        ('{"conditions": {"run": "metric"}, "metrics": {"x": NaN}}', "it holds NaN, which is no number in JSON"),
+        ('{"conditions": {"run": "metric"}, "metrics": {"x": 1e999}}', "x is no finite number and no text"),
+        ('{"conditions": {"run": "metric"}, "metrics": {"x": [1]}}', "x is no finite number and no text"),
+        ("[" * 100_000, "cannot be read as JSON"),
+    ],
+)
+def test_a_file_that_holds_no_scores_is_refused_by_its_name(
+    tiny_file: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, why: str
+) -> None:
+    scores = tmp_path / "scores.json"
+    scores.write_text(content)
+    files = {"csv": tmp_path / "t.csv", "markdown": tmp_path / "t.md", "numbers": tmp_path / "n.json", "scores": scores}
+    flags = [part for name, file in files.items() for part in (f"--{name}", str(file))]
+    assert main(["table", "--config", str(tiny_file()), "--experiment", "checkerboard", *flags]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"error: {scores}: ")
+    assert why in shown
+
+
+def test_the_table_marks_a_run_whose_loss_ended_far_above_its_start(world_of_a_failed_training: str) -> None:
+    assert "the loss rose from" in world_of_a_failed_training
+
+
+@pytest.fixture
+def world_of_a_failed_training(tmp_path: Path) -> str:
+    """The table of a run that was trained at a learning rate of 1000."""
+    world = World.begun(tmp_path)
+    given = ("--experiment", "checkerboard", "--tokens", world.tokens("checkerboard"))
+    weights, samples, scores = (tmp_path / name for name in ("weights", "samples", "scores.json"))
+    made = {"checkpoints": tmp_path / "c", "weights": weights, "metrics": tmp_path / "m", "history": tmp_path / "h"}
+    flags = [part for name, file in made.items() for part in (f"--{name}", file)]
+    rate = "experiments.checkerboard.training.learning_rate=1e3"
+    assert world.prepare("checkerboard") == 0
+    assert world.run("train", *given, "--run", "metric", *flags, "--set", rate) == 0
+    assert world.run("sample", *given, "--run", "metric", "--weights", weights, "--output", samples) == 0
+    assert world.run("score", *given, "--samples", samples, "--output", scores) == 0
+    table = {"csv": tmp_path / "t.csv", "markdown": tmp_path / "t.md", "numbers": tmp_path / "n.json", "scores": scores}
+    flags = [part for name, file in table.items() for part in (f"--{name}", file)]
+    assert world.run("table", "--experiment", "checkerboard", *flags) == 0
+    return table["markdown"].read_text()

@@ -56,8 +56,10 @@ def jobs() -> list[tuple[str, Job]]:
     return [(name, job) for name, stage in STAGES.items() for one in experiments for job, _ in stage.jobs(one)]
 
 
-def test_every_stage_has_jobs_in_the_demo_but_those_for_judges_and_shards(jobs: list[tuple[str, Job]]) -> None:
-    assert STAGES.keys() - {name for name, _ in jobs} == {"judge", "judge_energies", "gather", "gather_relaxed"}
+def test_every_stage_has_jobs_in_the_demo_but_those_for_judges_shards_and_oracles(jobs: list[tuple[str, Job]]) -> None:
+    assert STAGES.keys() - {name for name, _ in jobs} == {
+        *("judge", "judge_energies", "gather", "gather_relaxed", "oracle", "claims"),
+    }
 
 
 def test_the_key_of_the_resources_names_the_value(jobs: list[tuple[str, Job]]) -> None:

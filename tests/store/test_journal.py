@@ -55,3 +55,24 @@ def test_removing_it_leaves_the_folder_only_if_something_else_is_in_it(tmp_path:
     (tmp_path / "b" / "other").touch()
     Journal(tmp_path / "b", "this").remove()
     assert [path.name for path in (tmp_path / "b").iterdir()] == ["other"]
+
+
+def test_a_line_that_was_edited_does_not_count_and_the_others_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = Journal(tmp_path, "this")
+    for key in range(3):
+        journal.add(key, {"energy": 0.125 + key})
+    journal.path.write_text(journal.path.read_text().replace("1.125", "1.126"))
+    again = Journal(tmp_path, "this")
+    assert again.entries == {0: {"energy": 0.125}, 2: {"energy": 2.125}}
+    assert f"{again.path}: line 3 is damaged; what it held is done again" in capsys.readouterr().err
+    assert again.once(1, lambda: {"energy": 1.125}) == {"energy": 1.125}
+    assert Journal(tmp_path, "this").entries.keys() == {0, 1, 2}
+
+
+def test_a_first_line_that_is_there_twice_is_no_entry(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    first = path.read_bytes().splitlines(keepends=True)[0]
+    path.write_bytes(first + path.read_bytes())
+    assert Journal(tmp_path, "this").entries.keys() == {0, 2}

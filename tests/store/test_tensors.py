@@ -47,3 +47,13 @@ def test_a_missing_or_damaged_file_is_named(tmp_path: Path, content: bytes | Non
     for read in (read_description, read_tensors):
         with pytest.raises(KinoflowError, match=r"file: cannot be read as a file of weights"):
             read(tmp_path / "file", "weights")
+
+
+@pytest.mark.parametrize("umask, mode", [(0o022, 0o644), (0o027, 0o640)])
+def test_the_umask_decides_who_may_read_a_file(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        write_tensors(tmp_path / "tensors", "samples", {"tokens": torch.zeros(2)}, {})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "tensors").stat().st_mode & 0o777 == mode

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.text.detokenise import lambada, one_billion_words, ptb, wikitext
+from pipeline.text.detokenise import lambada, one_billion_words, ptb, ptb_peers, wikitext
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,18 @@ def test_wikitext(line: str, expected: str) -> None:
 )
 def test_ptb(line: str, expected: str) -> None:
     assert ptb(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        (" mr. <unk> is n't the company 's chairman \n", "mr. ? isn't the company's chairman"),
+        ("a loss of $ N million or N N % of investors ' money", "a loss of $1 million or 1 1 % of investors' money"),
+        (r"the s&p N <unk> and\/or # N rose by N", "the s&p 1 ? and/or #1 rose by N"),
+    ],
+)
+def test_ptb_as_the_peers_write_it(line: str, expected: str) -> None:
+    assert ptb_peers(line) == expected
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pipeline.config import ModelChoice, PathChoice, Training
 from pipeline.flow.likelihood import evaluate_bound
 from pipeline.flow.losses import LOSSES
 from pipeline.flow.paths.base import Path as ProbabilityPath
+from pipeline.known.chain import ChainPosterior
 from pipeline.known.datasets import markov
 from pipeline.networks.objective import FlowObjective, NextTokenObjective, Objective
 from pipeline.networks.saved import new_network, path_for
@@ -49,28 +50,6 @@ def truth(data: TokenData) -> Tensor:
     """The true negative log-likelihoods of the test sequences in nats per token, [N]."""
     x, start, matrix = data.test, markov.stationary(CHAIN), markov.transitions(CHAIN)
     return -(start[x[:, 0]].log() + matrix[x[:, :-1], x[:, 1:]].log().sum(-1)) / CHAIN.length
-
-
-class ChainPosterior:
-    """The exact p(x1^i | x_t) of every position, by messages along the chain from both of its ends."""
-
-    def __init__(self, path: ProbabilityPath) -> None:
-        self.path, self.start, self.matrix = path, markov.stationary(CHAIN), markov.transitions(CHAIN)
-
-    def __call__(self, x: Tensor, t: Tensor) -> Tensor:
-        count, (batch, length) = CHAIN.states, x.shape
-        states = torch.arange(count).expand(batch, length, count)
-        times = t.double()[:, None, None].expand(states.shape)
-        here = x[..., None, None].expand(-1, -1, count, 1)
-        seen = self.path.log_prob(states, times).exp().gather(-1, here).squeeze(-1)  # p(x_t^i | x1^i) for every x1^i
-        forward, backward = [self.start.expand(batch, count)], [torch.ones(batch, count, dtype=torch.float64)]
-        for place in range(length - 1):
-            message = (forward[-1] * seen[:, place]) @ self.matrix
-            forward.append(message / message.sum(-1, keepdim=True))
-            message = (backward[-1] * seen[:, length - 1 - place]) @ self.matrix.T
-            backward.append(message / message.sum(-1, keepdim=True))
-        joint = torch.stack(forward, dim=1) * seen * torch.stack(backward[::-1], dim=1)
-        return nn.functional.pad(joint.log(), (0, 1), value=-torch.inf)  # the mask is never data
 
 
 def trained(folder: Path, data: TokenData, model: dict[str, Any], objective: Objective, steps: int) -> nn.Module:
@@ -118,7 +97,7 @@ def test_the_bound_of_a_network_lies_a_little_above_that_of_the_exact_posterior_
     objective = FlowObjective(path, LOSSES.bind("mixture_elbo"), TRAINING.time_end)
     model = {"name": "text_dit", "condition": 32, "time": path.needs_time}
     network = nats_of_bound(trained(tmp_path, data, model, objective, steps), path, data)
-    exact = nats_of_bound(ChainPosterior(path), path, data)
+    exact = nats_of_bound(ChainPosterior(path, markov.chain(CHAIN)), path, data)
     for nats, below in ((network, truth), (exact, truth), (network, exact)):
         above, error = excess(nats, below)
         assert above > -3 * error

@@ -1,10 +1,15 @@
 """Checkpoints: a damaged one is passed over, and the last step is never skipped."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from pipeline.crystals.checkpoints import only_weights
+from pipeline.errors import KinoflowError
+from pipeline.images.extractor import loaded
 from pipeline.training.checkpoint import Checkpoints
 
 
@@ -46,3 +51,31 @@ def test_a_checkpoint_of_the_last_step_is_not_taken_up_so_that_it_is_run_and_mea
     state = checkpoints.latest(50)
     assert state is not None
     assert state["step"] == 40
+
+
+class Malicious:
+    """What runs a command when it is unpickled."""
+
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.made}",)
+
+
+def test_a_malicious_file_is_not_run_and_the_message_says_not_to_trust_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoints, made = Checkpoints(tmp_path / "checkpoints", "fingerprint"), tmp_path / "made"
+    path = checkpoints.save(10, {"network": Malicious(made)})
+    assert checkpoints.latest(100) is None
+    with pytest.raises(KinoflowError, match="Do not trust this file"), only_weights():
+        torch.load(path, weights_only=False)
+    with pytest.raises(KinoflowError, match="Do not trust this file") as refused:
+        loaded(torch.nn.Linear(1, 1), path, "a network")
+    assert str(path) in str(refused.value)
+    shown = capsys.readouterr().out
+    assert f"{path} cannot be read" in shown
+    assert "Do not trust this file" in shown
+    assert "weights_only" not in shown + str(refused.value)
+    assert not made.exists()

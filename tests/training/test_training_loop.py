@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import signal
 
 import pytest
@@ -138,3 +139,20 @@ def test_without_averaging_the_last_weights_are_given(problem: Problem) -> None:
 def _terminate(losses: Tensor) -> Tensor:
     os.kill(os.getpid(), signal.SIGTERM)
     return losses
+
+
+def test_a_loss_that_ends_far_above_its_start_is_a_warning_also_after_a_stop(
+    problem: Problem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert problem.train().warning == ""
+    at_once = problem.train(fingerprint="b", learning_rate=1e3)
+    assert re.fullmatch(r"the loss rose from 2\.\d+ to \S+e\+\d+", at_once.warning)
+    assert f"warning: {at_once.warning}; lower training.learning_rate (1000.0)" in capsys.readouterr().out
+
+    def stop(losses: Tensor) -> Tensor:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return losses
+
+    with pytest.raises(Interrupted):
+        problem.train(problem.disturbed(13, stop), fingerprint="c", learning_rate=1e3)
+    assert problem.train(fingerprint="c", learning_rate=1e3).warning == at_once.warning

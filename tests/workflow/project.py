@@ -15,6 +15,8 @@ import yaml
 from tiny import TINY
 
 ROOT = Path(__file__).parents[2]
+OFFLINE = Path(__file__).parent / "offline"
+SECRETS = {f"ACME_{kind}": f"secret-{kind.lower()}-0123456789" for kind in ("KEY", "TOKEN", "SECRET", "PASSWORD")}
 PARTS = (
     "Snakefile",
     "workflow",
@@ -50,9 +52,24 @@ class Project:
     def snakemake(
         self, *arguments: str, scale: str = "tiny", values: str = "", experiment: str = "checkerboard"
     ) -> subprocess.CompletedProcess[str]:
-        """Run the workflow with `values` over the experiment's configuration; its output is in stdout."""
+        """Run the workflow with `values` over the experiment's configuration; its output is in stdout.
+
+        Jobs see the `SECRETS`, and no job but a fetch may open a socket to another machine.
+        """
         given = [f"scale={scale}"] + ([f"experiments={{{experiment}: {values}}}"] if values else [])
-        return self.run(sys.executable, "-m", "snakemake", *arguments, "--config", *given)
+        result = self.offline(sys.executable, "-m", "snakemake", *arguments, "--config", *given)
+        assert not self.sockets.exists(), self.sockets.read_text()
+        return result
+
+    @property
+    def sockets(self) -> Path:
+        """The file that names the sockets that were refused."""
+        return self.folder / "sockets.txt"
+
+    def offline(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command whose processes of Python may not reach another machine, unless they fetch."""
+        path = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
+        return self.run(*command, PYTHONPATH=path, TEST_SOCKETS=str(self.sockets), **SECRETS)
 
     @contextmanager
     def edited(self, file: str) -> Iterator[None]:
@@ -83,9 +100,10 @@ class Project:
             states.setdefault(file["state"], []).append(file["path"])
         return states
 
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the folder, as in an activated environment; its output is in stdout."""
         environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "MPLBACKEND": "Agg"}
+        environment |= variables
         return subprocess.run(
             command,
             cwd=self.folder,

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from project import ROOT, Project
+from project import ROOT, SECRETS, Project
 
 AFTER_SAMPLING = {"gather": 1, "score": 1, "table": 1, "figure": 1, "report_page": 1, "all": 1}
 
@@ -82,6 +82,23 @@ def test_seconds_and_memory_of_shards_are_those_that_snakemake_measured(finished
     assert len(measured) == 2
     assert record["measured_by"] == "benchmark"
     assert record["wall_seconds"] == pytest.approx(sum(measured))
+
+
+def test_no_record_and_no_log_holds_a_secret_of_the_environment(finished: Project) -> None:
+    files = [file for file in finished.folder.rglob("*") if file.is_file() and not file.is_symlink()]
+    assert any(file.name.endswith(".provenance.json") for file in files)
+    assert any(file.suffix == ".log" for file in files)
+    for file in files:
+        content = file.read_bytes()
+        assert not [name for name, secret in SECRETS.items() if secret.encode() in content], file
+
+
+def test_a_job_that_opened_a_socket_would_be_found(finished: Project) -> None:
+    """Every run of the workflow in these tests asserts that none did."""
+    connect = "import socket; socket.create_connection(('203.0.113.1', 80), timeout=1)"
+    assert finished.offline(sys.executable, "-c", connect).returncode != 0
+    assert "203.0.113.1" in finished.sockets.read_text()
+    finished.sockets.unlink()
 
 
 def test_a_second_run_has_nothing_to_do(finished: Project) -> None:

@@ -88,7 +88,7 @@ rule pictures:
 
 
 rule search:
-    """Find the velocity and corrector that suit a run best."""
+    """Find the velocity, step and corrector that suit a run best."""
     input:
         tokens=at(Place.TOKENS),
         weights=weights_of,

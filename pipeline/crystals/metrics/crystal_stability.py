@@ -49,6 +49,8 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
             scores |= rate(name, int(rows[flag].sum()), len(rows))
     if "known_as" in rows:
         scores |= rate("copy_rate", int((rows["known_as"] != "").sum()), len(rows))
+    if "listed_as" in rows:
+        scores |= rate("listed_rate", int((rows["listed_as"] != "").sum()), len(rows))
     scores["relaxed"] = float(len(attempted))
     scores |= rate("convergence_rate", int(attempted["converged"].sum()), len(attempted))
     scores |= _typical(attempted["rmsd"])

@@ -16,6 +16,7 @@ from pipeline.flow import device
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
 from pipeline.networks.denoiser import Denoiser
+from pipeline.networks.linear import Linear
 from pipeline.networks.packing import Packing, in_row
 from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, TransformerOptions
 
@@ -52,11 +53,11 @@ class CrystalDit(Denoiser):
         width, condition_width = options.width, round(CONDITION_RATIO * options.width)
         self.layout = layout
         self.embedding = nn.Embedding(tokens, width)
-        self.join_atom = nn.Linear(PER_ATOM * width, width)
+        self.join_atom = Linear(PER_ATOM * width, width)
         self.positions = nn.Embedding(CELL + 1, width)  # all atoms share the last
         self.time = TimeEmbedding(condition_width)
         self.blocks = Blocks(options, condition_width)
-        self.split_atom = nn.Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
+        self.split_atom = Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
         self.head = Head(width, condition_width, tokens)
         self.contacts = Contacts(tokens, options.shortest) if options.contacts else None
         self.places: Tensor

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pipeline.flow.jumps import Correction, Jump
+from pipeline.flow.jumps import Jump
 from pipeline.flow.rates import ClosedForms, Rates
 from pipeline.flow.sorted_jumps import HubJump, SortedJump, campbell_jump
 from pipeline.flow.state import at
@@ -27,19 +27,19 @@ class SortedMetricRates(Rates, ABC):
 
     path: "MetricPath"
 
-    def jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        if not self._fits(correction is not None):
-            return super().jump(x1, z, t, correction)
+    def jump(self, x1: Tensor, z: Tensor, t: Tensor) -> Jump:
+        if not self._fits():
+            return super().jump(x1, z, t)
         rows, which, size = x1, torch.arange(len(x1), device=x1.device), self.path.vocabulary.size
         if t.dim() == 0 and len(x1) > size:  # rows for all x1 there can be: to ask which there are would take longer
             rows, which = torch.arange(size, device=x1.device), x1
         return self.sorted_jump(rows, t.expand(rows.shape), which, x1, z)
 
-    def jump_size(self, corrected: bool = False) -> int:
-        return _FEW_NUMBERS if self._fits(corrected) else super().jump_size(corrected)
+    def jump_size(self) -> int:
+        return _FEW_NUMBERS if self._fits() else super().jump_size()
 
-    def _fits(self, corrected: bool) -> bool:
-        return self.path.whole and self.path.vocabulary.size <= LARGEST_TABLE and not corrected
+    def _fits(self) -> bool:
+        return self.path.whole and self.path.vocabulary.size <= LARGEST_TABLE
 
     @abstractmethod
     def sorted_jump(self, rows: Tensor, t: Tensor, which: Tensor, x1: Tensor, z: Tensor) -> Jump:
@@ -67,16 +67,15 @@ class MetricKineticOptimal(SortedMetricRates):
         scale = torch.ones_like(rank, dtype=torch.float64)
         return SortedJump(order[rows], -prob * distances[rows], prob, which, rank, scale, -distances[x1, rank])
 
-    def rate_bound(self, x1: Tensor, z: Tensor, correction: Correction | None = None) -> Tensor | None:
-        """Return d(z, x1), because p(x) (d(z) - d(x))_+ adds up to no more. A corrector adds at most its limit.
+    def rate_bound(self, x1: Tensor, z: Tensor) -> Tensor | None:
+        """Return d(z, x1), because p(x) (d(z) - d(x))_+ adds up to no more.
 
         Other velocities have no such bound: Campbell's divides by p(z), and the power velocities send tokens back from
         x1, where most are late on a path, at a rate that takes a whole row to compute.
         """
         if not self.path.whole or self.path.vocabulary.size <= LARGEST_TABLE:
             return None
-        bound = self.path.distance.between(z, x1).double() * (1 + _ROUNDING) + _ROUNDING
-        return bound if correction is None else bound + correction.limit
+        return self.path.distance.between(z, x1).double() * (1 + _ROUNDING) + _ROUNDING
 
 
 class MetricCampbell(SortedMetricRates):

@@ -32,10 +32,18 @@ class MixtureRates(Rates):
         back = (-rate[..., None] * source).scatter(-1, x1[..., None], 0.0)
         return torch.where((z == x1)[..., None], back, forth)
 
-    def jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None) -> Jump:
-        return MixtureJump(self.path, x1, z, t, correction)
+    def jump(self, x1: Tensor, z: Tensor, t: Tensor) -> Jump:
+        return MixtureJump(self.path, x1, z)
 
-    def jump_size(self, corrected: bool = False) -> int:
+    def corrector_jump(self, x1: Tensor, z: Tensor, t: Tensor, correction: Correction) -> Jump:
+        if correction.weight is None:
+            return super().corrector_jump(x1, z, t, correction)
+        return MixtureCorrection(self.path, x1, z, t, correction.weight, correction.limit)
+
+    def jump_size(self) -> int:
+        return 1
+
+    def corrector_size(self) -> int:
         return 1
 
     def marginal(self, posterior: Tensor, z: Tensor, t: Tensor, budget: int | None = None) -> Tensor:
@@ -48,30 +56,34 @@ class MixtureRates(Rates):
 
 
 class MixtureJump(Jump):
-    """The kinetic-optimal jump of a mixture: to x1 at rate 1. A corrector also jumps from x1 back to the source.
+    """The kinetic-optimal jump of a mixture: to x1 at rate 1."""
 
-    With Correction(w, L), the corrector's rates are min(w, L p_t(x1)) to x1, and (1 - kappa) p(x) min(w / p_t(x1), L)
-    from x1 to x.
-    """
-
-    def __init__(
-        self, path: "MixturePath", x1: Tensor, z: Tensor, t: Tensor, correction: Correction | None = None
-    ) -> None:
-        self._path, self._x1, self._z, self._kinds = path, x1, z, path.vocabulary.kinds_of(x1)
+    def __init__(self, path: "MixturePath", x1: Tensor, z: Tensor) -> None:
         source = path.source_prob.on(x1.device)
-        self._source_x1, self._corrected = source[self._kinds, x1], correction is not None
-        self.rate = ((z != x1) & (source[self._kinds, z] > 0)).double()
-        if correction is not None:
-            prob_x1 = mass_at_x1(path, x1, t)
-            weight, limit = correction.weight, correction.limit
-            from_source = torch.exp(-path.clock(x1, t)) * (1 - self._source_x1)
-            back = from_source * torch.minimum(weight / prob_x1.clamp(min=torch.finfo(torch.float64).tiny), limit)
-            forth = self.rate * torch.minimum(weight, limit * prob_x1)
-            self.rate = self.rate + torch.where(z == x1, back * (prob_x1 > 0), forth)
+        self._x1 = x1
+        self.rate = ((z != x1) & (source[path.vocabulary.kinds_of(x1), z] > 0)).double()
 
     def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
-        if not self._corrected:
-            return self._x1[here]
+        return self._x1[here]
+
+
+class MixtureCorrection(Jump):
+    """The corrector's jump of a mixture, between x1 and the source.
+
+    With Correction(W, L), a token goes to x1 with probability min(W, L p_t(x1)), and from x1 to x with probability
+    (1 - kappa) p(x) min(W / p_t(x1), L).
+    """
+
+    def __init__(self, path: "MixturePath", x1: Tensor, z: Tensor, t: Tensor, weight: Tensor, limit: Tensor) -> None:
+        self._path, self._x1, self._z, self._kinds = path, x1, z, path.vocabulary.kinds_of(x1)
+        self._source_x1 = path.source_prob.on(x1.device)[self._kinds, x1]
+        prob_x1 = mass_at_x1(path, x1, t)
+        from_source = torch.exp(-path.clock(x1, t)) * (1 - self._source_x1)
+        back = from_source * torch.minimum(weight / prob_x1.clamp(min=torch.finfo(torch.float64).tiny), limit)
+        forth = MixtureJump(path, x1, z).rate * torch.minimum(weight, limit * prob_x1)
+        self.rate = torch.where(z == x1, back * (prob_x1 > 0), forth)
+
+    def destination(self, uniforms: Tensor, here: Places = EVERYWHERE) -> Tensor:
         x1, z, kinds, source_x1 = (part[here] for part in (self._x1, self._z, self._kinds, self._source_x1))
         running = self._path.source_running.on(uniforms.device)
         before = torch.where(x1 > 0, running[kinds, (x1 - 1).clamp(min=0)], 0.0)

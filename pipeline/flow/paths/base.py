@@ -19,7 +19,7 @@ from pipeline.flow.chunks import row_chunks, small_chunks
 from pipeline.flow.device import Table
 from pipeline.flow.distinct import distinct_rows
 from pipeline.flow.errors import FlowError
-from pipeline.flow.state import State
+from pipeline.flow.state import State, at
 from pipeline.flow.vocabulary import Places, Vocabulary
 
 if TYPE_CHECKING:
@@ -123,6 +123,10 @@ class Path(ABC):
             places, which = distinct_rows(data, times) or (slice(None), None)  # tokens of one image share rows
             tokens[rows] = draw_by_totals(self.running_totals(data[places], times[places]), uniforms[rows], which)
         return tokens
+
+    def prob_of_x1(self, x1: Tensor, t: Tensor) -> Tensor:
+        """Return p_t(x1 | x1), [...]."""
+        return at(self.log_prob(x1, t), x1).squeeze(-1).exp()
 
     def running_totals(self, x1: Tensor, t: Tensor) -> Tensor:
         """Return the running totals of numbers proportional to p_t(x | x1), float64[..., K]."""

@@ -82,6 +82,15 @@ class MixturePath(Path):
         """Return where the source gives z no mass, so that z has already reached x1."""
         return self.source_prob.on(z.device)[kinds, z] == 0
 
+    def prob_of_x1(self, x1: Tensor, t: Tensor) -> Tensor:
+        return mixture.mass_at_x1(self, x1, t)
+
+    def tokens_at(self, x1: Tensor, t: Tensor, uniforms: Tensor, of_kinds: Sequence[Places] | None = None) -> Tensor:
+        """Return the token of p_t(. | x1) for each uniform number, all [N], without rows of probabilities."""
+        kappa = self.scheduler.kappa(t, x1)
+        rest = ((uniforms - kappa) / (1 - kappa).clamp(min=1e-300)).clamp(min=0, max=1 - 2**-53)
+        return torch.where(uniforms < kappa, x1, self.draw_source(self.vocabulary.kinds_of(x1), rest))
+
     def sample(
         self, x1: Tensor, t: Tensor, generator: torch.Generator, of_kinds: Sequence[Places] | None = None
     ) -> Tensor:

@@ -10,6 +10,7 @@ from torch.nn import functional
 from pipeline.images.networks.image_condition import Grid
 from pipeline.networks.attention import EVERYTHING, Attention, GridRotary, KeyValueCache, Sight
 from pipeline.networks.denoiser import Denoiser, chosen
+from pipeline.networks.linear import Linear
 from pipeline.networks.transformer import TransformerOptions
 
 DEVIATION = 0.02  # of the initial weights; those of the last layer are zero
@@ -43,8 +44,8 @@ class GatedPerceptron(nn.Module):
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        self.first = nn.Linear(width, 2 * hidden, bias=False)  # W_1 and W_2
-        self.second = nn.Linear(hidden, width, bias=False)
+        self.first = Linear(width, 2 * hidden, bias=False)  # W_1 and W_2
+        self.second = Linear(hidden, width, bias=False)
 
     def forward(self, features: Tensor) -> Tensor:
         gates, values = self.first(features).chunk(2, dim=-1)
@@ -88,7 +89,7 @@ class Llama(Denoiser):
         self.rotary = GridRotary(rows, columns * channels, options.width // options.heads, prefix)
         self.blocks = nn.ModuleList(LlamaBlock(options) for _ in range(options.depth))
         self.norm = nn.RMSNorm(options.width, EPSILON)
-        self.head = nn.Linear(options.width, tokens, bias=False)
+        self.head = Linear(options.width, tokens, bias=False)
 
     def initialise(self) -> None:
         """Draw all weights, including those of the prefix; the initial logits are equal."""

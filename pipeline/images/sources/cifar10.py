@@ -41,7 +41,10 @@ class Options(Strict):
     )
     augmentation: Literal["none", "flip"] = Field("flip", description="flip: train on mirrored photographs, too")
     train: int | None = Field(None, ge=1, description="train on at most so many; null: all that are not held out")
-    validation: int = Field(1000, ge=1, description="held out of the training images for the validation loss")
+    validation: int = Field(1000, ge=1, description="held out for the validation loss")
+    validation_from: Literal["train", "test"] = Field(
+        "train", description="test: hold these out of the test images, and train on all 50,000 others"
+    )
     test: int | None = Field(None, ge=1, description="at most so many of the test images; null: all")
 
 
@@ -53,9 +56,10 @@ def files(options: Options) -> list[str]:
 
 
 def read(options: Options, seed: int, cache: Path) -> ImageData:
-    """Read the photographs, and hold out some of the training images."""
+    """Read the photographs, and hold out some of them."""
     sets = read_archive(cache) if options.files == "official" else read_pngs(cache)
-    return split_images("cifar10", options, sets, seed, "cifar10", CLASSES, augmentation=options.augmentation)
+    mirrored, held_from = options.augmentation, options.validation_from
+    return split_images("cifar10", options, sets, seed, "cifar10", CLASSES, augmentation=mirrored, held_from=held_from)
 
 
 def read_pngs(cache: Path) -> dict[str, tuple[Tensor, Tensor]]:

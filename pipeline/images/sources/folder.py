@@ -39,7 +39,10 @@ class Options(Strict):
         "none", description="flip: train on mirrored pictures, too; ten_crop: on corners and the middle, mirrored, too"
     )
     held_out: float = Field(
-        0.05, gt=0, le=1 / 3, description="share of the training pictures for each split that has no folder"
+        0.05, gt=0, le=1 / 3, description="share of the training pictures for each split without a folder"
+    )
+    validation_from: Literal["train", "test"] = Field(
+        "train", description="test: hold the validation pictures out of the test folder, and train on all others"
     )
     train: int | None = Field(None, ge=1, description="train on at most so many; null: all")
     validation: int | None = Field(None, ge=1, description="at most so many for the validation loss; null: all")
@@ -68,9 +71,10 @@ def read(options: Options, seed: int, cache: Path) -> ImageData:
     classes, files, others = list_pictures(root, options.SPLIT_FOLDERS)
     counts = {split: len(found) for split, found in files.items()}
     most = {"train": options.train, "validation": options.validation, "test": options.test}
-    held = max(1, round(options.held_out * counts["train"]))
+    held_from = options.validation_from
+    held = max(1, round(options.held_out * counts.get(held_from, 0)))
     held_out = {split: held for split in ("validation", "test") if split not in counts}
-    rows = rows_of_splits(counts, held_out, most, seed, str(root))
+    rows = rows_of_splits(counts, held_out, most, seed, str(root), held_from)
     kept = round(options.size * options.margin)
     framing = Framing(kept, 1 if options.enlarge else options.size, options.channels)
     allowed = int(options.tolerated * sum(len(numbers) for _, numbers in rows.values()))

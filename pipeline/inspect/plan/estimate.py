@@ -1,6 +1,7 @@
 """Hours that the work of a sheet takes, on kinds of GPUs and on this machine, and the limits that are too short."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pipeline.inspect.plan.work import GPUS, Gpu, Work
 from pipeline.store.provenance import read_record, sidecar_of
 from pipeline.training.checkpoint import KEPT
 
+PROCESSOR = 1e13  # FLOP/s in float32, more than processors reach
 RESUMED = "it goes on from its checkpoints if it is started again"
 MORE = {
     "train": f"or give it more GPUs; {RESUMED}",
@@ -86,7 +88,27 @@ class Estimate:
 
     def warnings(self) -> list[str]:
         """Return what should be changed before anything is started."""
-        return [limit.warning for limit in self.limits() if limit.hours > limit.allowed]
+        late = [limit.warning for limit in self.limits() if limit.hours > limit.allowed]
+        return [*late, *self._beyond_processors(), *self._beyond_memory()]
+
+    def _beyond_processors(self) -> Iterator[str]:
+        """Yield what takes longer than it may on any processor, of the jobs that are not measured."""
+        works = [work for work in self.sheet.work if not work.gpus and self.hours_here(work) is None]
+        longest = {(work.experiment, work.rule): work for work in sorted(works, key=lambda work: work.flops)}
+        for work in longest.values():
+            hours, allowed = work.longest * work.flops / PROCESSOR / 3600, work.resources.minutes / 60
+            if hours > allowed:
+                what = f"{work.experiment}: {work.rule} of {work.name} takes {hours:,.3g} h or more without a GPU"
+                yield f"{what}, but may take {allowed:,.3g} h; lower steps, batch, count or network, or ask for GPUs"
+
+    def _beyond_memory(self) -> Iterator[str]:
+        """Yield the trainings on processors that need more memory than they may have."""
+        for work in self.sheet.work:
+            needed = math.ceil(work.memory / 1e6)
+            if not work.gpus and needed > work.resources.memory_mb:
+                what = f"{work.experiment}: {work.rule} of {work.name} needs {needed:,} MB or more"
+                allowed = f"but may have {work.resources.memory_mb:,} MB; set {work.key}.memory_mb"
+                yield f"{what}, {allowed}, lower the batch or shrink the network"
 
     def assumptions(self) -> list[str]:
         """Return what the numbers assume and what they leave out, in words."""

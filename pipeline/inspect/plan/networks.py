@@ -110,7 +110,7 @@ def networks_of(job: Job, shape: Shape) -> Networks:
 def _label(experiment: Experiment, run: str) -> str:
     """Return the name of a run's network, and the options that differ from the shared ones."""
     model, shared = experiment.runs[run].model, experiment.model
-    if model.name != shared.name:
+    if shared is None or model.name != shared.name:
         shared = next(other.model for other in experiment.runs.values() if other.model.name == model.name)
     own = {key: value for key, value in model.options.items() if shared.options.get(key) != value}
     return ", ".join([model.name, *(f"{key}: {value}" for key, value in own.items())])

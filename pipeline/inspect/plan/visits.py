@@ -4,10 +4,10 @@ import torch
 
 from pipeline.config import PathChoice, Sampling
 from pipeline.flow.events import Chances, chances_of
+from pipeline.flow.grids import GRIDS
 from pipeline.flow.paths import example_path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.rates import rates_of
-from pipeline.flow.sampler import time_grid
 from pipeline.flow.steps import STEPS
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
@@ -30,7 +30,9 @@ def evaluations(path: PathChoice, sampling: Sampling, shape: Shape) -> float:
     assert isinstance(built, MixturePath)
     if built.scheduler.token_dependent and shape.vocabulary.size * sampling.steps > _MOST:
         return sampling.steps
-    chances = chances_of(rates_of(built, velocity), STEPS.get(sampling.step.name), time_grid(sampling.steps))
+    chances = chances_of(
+        rates_of(built, velocity), STEPS.get(sampling.step.name), GRIDS.get(sampling.grid.name)(built, sampling.steps)
+    )
     return sampling.steps if chances is None else expected_visits(chances, shape.positions)
 
 

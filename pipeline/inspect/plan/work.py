@@ -1,7 +1,7 @@
 """The computation of an experiment, job by job: how many sequences each network sees, the FLOPs, and GPU-hours."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from pipeline.images.search import candidates_of, sampling_of
 from pipeline.inspect.plan.networks import BACKWARD, Count, Networks, TokenizerCount
 from pipeline.inspect.plan.shapes import Shape
 from pipeline.inspect.plan.visits import evaluations, is_mixture
+from pipeline.networks.memory import training_bytes
 from pipeline.networks.saved import is_told_classes
 from pipeline.stages.job import Job
 from pipeline.stages.predicting import prediction_of, runs_that_predict
@@ -65,7 +66,8 @@ def check_utilisation(share: float) -> None:
 class Work:
     """What the jobs of one rule do for one run (or for the experiment) with one `network`.
 
-    `key` is the configuration's key for the resources of such a job, `longest` the longest job's share of the work.
+    `key` is the configuration's key for the resources of such a job, `longest` the longest job's share of the work, and
+    `memory` the bytes that a training needs at least on its device.
     """
 
     experiment: str
@@ -77,6 +79,7 @@ class Work:
     key: str
     resources: Resources
     longest: float = 1.0
+    memory: float = 0.0
 
     @property
     def gpus(self) -> int:
@@ -105,12 +108,17 @@ def work_of(job: Job, shape: Shape, networks: Networks) -> Iterator[Work]:
         count, training = networks.classifier
         flops = _training_flops(training, count, shape.images.rows["validation"] if shape.images else None)
         yield scoring("train_classifier", "", "classifier", flops, precision=training.precision)
+    least = dict[str, float]()  # by what the memory of a training depends on
     for one in job.runs():
         network, count = networks.of_run[one.name]
         if not one.run.weights:
             training, key = one.run.training, _key(one, "training")
             flops = _training_flops(training, count, shape.rows["validation"])
-            yield Work(job.experiment, "train", one.name, network, flops, training.precision, key, training.resources)
+            sizes = f"{one.run.model.model_dump_json()} {training.batch} {training.parts} {training.precision}"
+            if sizes not in least:
+                least[sizes] = training_bytes(one.run.model, training, shape)
+            work = Work(job.experiment, "train", one.name, network, flops, training.precision, key, training.resources)
+            yield replace(work, memory=least[sizes])
         yield from _sampling_work(one, shape, network, count)
     for name, network, sequences in _scored(job.block, shape, networks):
         yield scoring("score", name, network, sequences * networks.count(network).forward)

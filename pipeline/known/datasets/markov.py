@@ -8,8 +8,9 @@ from pydantic import Field
 from torch import Tensor
 
 from pipeline.config import Strict
-from pipeline.errors import KinoflowError
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.known.chain import Chains
+from pipeline.known.random_chains import dirichlet, stationary_of
 from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import SPLITS, TokenData
 
@@ -41,26 +42,18 @@ def length(options: Options) -> int:
 def transitions(options: Options) -> Tensor:
     """Return P(y | x) in row x, float64[states, states]; rows are drawn from a symmetric Dirichlet distribution."""
     generator = torch.Generator().manual_seed(derive_seed(options.chain_seed, "markov", "chain"))
-    shape = torch.full((options.states, options.states), options.concentration, dtype=torch.float64)
-    # The softmax of log G for G ~ Gamma(shape, 1); in logarithms, as G itself underflows for small shapes.
-    # G(a) = G(a + 1) U^(1/a), and G(a + 1) has no mass near zero.
-    uniform = torch.rand(shape.shape, dtype=torch.float64, generator=generator).clamp(min=1e-300)
-    return (torch._standard_gamma(shape + 1, generator).log() + uniform.log() / shape).softmax(-1)
+    return dirichlet((options.states, options.states), options.concentration, generator)
 
 
 def stationary(options: Options) -> Tensor:
     """Return the distribution of the token at any position: pi with pi P = pi, float64[states]."""
-    matrix = transitions(options)
-    # (P - 1)^T pi = 0 has rank `states` - 1; one more equation makes pi add up to one.
-    equations = torch.cat([(matrix - torch.eye(options.states, dtype=torch.float64)).T, torch.ones_like(matrix[:1])])
-    wanted = torch.zeros(options.states + 1, 1, dtype=torch.float64)
-    wanted[-1] = 1
-    pi = torch.linalg.lstsq(equations, wanted, driver="gelsd").solution[:, 0].clamp(min=0)
-    pi = pi / pi.sum()
-    if not torch.allclose(pi @ matrix, pi, atol=1e-9):
-        what = f"the chain of {options.states} states falls apart (chain_seed = {options.chain_seed})"
-        raise KinoflowError(f"concentration = {options.concentration}: {what}; raise it, or give another chain_seed")
-    return pi
+    return stationary_of(transitions(options), options.concentration, options.chain_seed)
+
+
+def chain(options: Options) -> Chains:
+    """Return the chain; nothing of it is hidden."""
+    emissions = torch.eye(options.states, dtype=torch.float64)
+    return Chains(stationary(options)[None], transitions(options)[None], emissions[None])
 
 
 def entropy(options: Options) -> float:

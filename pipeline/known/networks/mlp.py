@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from pipeline.config import Strict
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.networks.linear import Linear
 from pipeline.networks.time_features import time_features
 
 TIME_FEATURES = 32
@@ -26,19 +27,19 @@ class Mlp(nn.Module):
         super().__init__()
         self.tokens, self.length = tokens, length
         self.embedding = nn.Embedding(tokens * length, options.width)  # a table for each position
-        self.time = nn.Linear(TIME_FEATURES, options.width)
+        self.time = Linear(TIME_FEATURES, options.width)
         self.blocks = nn.ModuleList(
             nn.Sequential(
                 nn.LayerNorm(options.width),
-                nn.Linear(options.width, options.width),
+                Linear(options.width, options.width),
                 nn.SiLU(),
                 nn.Dropout(options.dropout),
-                nn.Linear(options.width, options.width),
+                Linear(options.width, options.width),
             )
             for _ in range(options.depth)
         )
         self.norm = nn.LayerNorm(options.width)
-        self.head = nn.Linear(options.width, length * tokens)
+        self.head = Linear(options.width, length * tokens)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
 
 from pipeline.config import Strict
 from pipeline.text.corpus import Document
-from pipeline.text.detokenise import ptb
+from pipeline.text.detokenise import ptb, ptb_peers
 from pipeline.text.reading import lines_of
 
 FILES = ("ptb/ptb.train.txt", "ptb/ptb.valid.txt", "ptb/ptb.test.txt")
@@ -14,9 +17,14 @@ DETOKENISED = True
 
 
 class Options(Strict):
-    """There is nothing to choose."""
+    """How its sentences are written."""
+
+    detokeniser: Literal["plain", "peers"] = Field(
+        "plain", description="peers: as in SEDD's and MDLM's evaluations, with 1 for each N and ? for each <unk>"
+    )
 
 
 def documents(options: Options, cache: Path, split: str) -> Iterator[Document]:
     """Yield the split as one document: sentences are in the order of the articles, but nothing marks their ends."""
-    yield Document.of_lines(lines_of(cache / FILES[SPLITS.index(split)]), ptb)
+    detokenise = ptb_peers if options.detokeniser == "peers" else ptb
+    yield Document.of_lines(lines_of(cache / FILES[SPLITS.index(split)]), detokenise)

@@ -32,8 +32,8 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "mixture jump: rate": (
         SAMPLER,
         "closed_forms/mixture.py",
-        "self.rate = ((z != x1) & (source[self._kinds, z] > 0)).double()",
-        "self.rate = 2 * ((z != x1) & (source[self._kinds, z] > 0)).double()",
+        "self.rate = ((z != x1) & (source[path.vocabulary.kinds_of(x1), z] > 0)).double()",
+        "self.rate = 2 * ((z != x1) & (source[path.vocabulary.kinds_of(x1), z] > 0)).double()",
     ),
     "metric: closed velocity": (
         CLOSED_FORMS,
@@ -83,12 +83,6 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "* (1 + _ROUNDING)",
         "* 0.98",
     ),
-    "metric: bound without the corrector": (
-        FAST_STEPS,
-        "closed_forms/metric.py",
-        "else bound + correction.limit",
-        "else bound",
-    ),
     "shared rows: of another pair": (
         METRIC,
         "jumps.py",
@@ -116,8 +110,8 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "euler: not cut": (
         EVERY,
         "steps.py",
-        "path.increment(x1, t, t_next)).clamp(max=1)",
-        "path.increment(x1, t, t_next))",
+        "return (rate * path.increment(x1, t, t_next)).clamp(max=1)",
+        "return rate * path.increment(x1, t, t_next)",
     ),
     "posterior: unmasked tokens may change": (
         SAMPLER,
@@ -152,14 +146,44 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     "corrector: limit not symmetric": (
         EVERY,
         "jumps.py",
-        "self.limit[..., None] * prob)",
-        "self.limit[..., None] / prob.shape[-1])",
+        "most = self.limit[..., None] * prob\n",
+        "most = (self.limit[..., None] / prob.shape[-1]).expand_as(prob)\n",
     ),
     "velocity out of a state that the source excludes": (
         EVERY,
         "closed_forms/mixture.py",
         "scatter(-1, x1[..., None], 1.0) * (at(source, z) > 0)",
         "scatter(-1, x1[..., None], 1.0)",
+    ),
+    "corrector: at the earlier time": (
+        STEPS,
+        "steps.py",
+        "net_rates = rates_of(self.path, self.velocity).net(x1, y, t_next)",
+        "net_rates = rates_of(self.path, self.velocity).net(x1, y, t)",
+    ),
+    "corrector: in the kernel only": (
+        SAMPLER,
+        "steps.py",
+        "lambda rate, x1: rate)",
+        "lambda rate, x1: 0.9 * rate)",
+    ),
+    "refresh: weight times the velocity": (
+        EVERY,
+        "jumps.py",
+        "return most if self.weight is None",
+        "return net_rates.abs() if self.weight is None",
+    ),
+    "remask: share of all tokens": (
+        STEPS,
+        "correctors.py",
+        "weight / elsewhere.clamp(min=1e-300)",
+        "weight",
+    ),
+    "the paper's step: h": (
+        STEPS,
+        "steps.py",
+        "rate * ((t_next - t) * path.clock_rate(x1, t))",
+        "rate * path.increment(x1, t, t_next)",
     ),
     "guidance: sign": (SAMPLER, "guidance.py", "without + scale *", "without - scale *"),
     "temperature: multiplies": (SAMPLER, "categorical.py", "logits / temperature if", "logits * temperature if"),

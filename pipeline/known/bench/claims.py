@@ -1,0 +1,175 @@
+"""Claims about samplers, and what a bench says about each: supported, not supported, or not resolved.
+
+A comparison takes rows that differ in one column only. For each distribution it is the mean logarithm of the ratio of
+the errors. The interval of the ratio is over distributions.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.known.bench.errors import NEIGHBOURS, interval
+from pipeline.known.bench.rows import CONDITIONS, CONTROL, NONE
+
+ALL = "all"
+SUPPORTED, NOT_SUPPORTED, NOT_RESOLVED = "supported", "not supported", "not resolved"
+_LEAST = 1e-12  # smaller errors are rounding
+Measured = Mapping[str, Any]
+Conditions = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """From how many steps on a row counts as one of many, and up to how many as one of few."""
+
+    few: int
+    many: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed: in `column`, the first value of each pair has a smaller error than the second.
+
+    `where` says which rows are compared; `paper`: whether the paper claims it.
+    """
+
+    name: str
+    says: str
+    column: str
+    pairs: tuple[tuple[str, str], ...]
+    where: Callable[[Conditions, Steps], bool] = lambda row, steps: True
+    paper: bool = True
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The columns in which compared rows may differ."""
+        return ("corrector", "weight") if self.column == "corrector" else (self.column,)
+
+
+def _on_metric_paths(row: Conditions, steps: Steps) -> bool:
+    return bool(row["path"] == "metric")
+
+
+CLAIMS = (
+    Claim(
+        "velocity",
+        "on metric paths the kinetic-optimal velocity makes smaller errors than Campbell's",
+        "velocity",
+        (("kinetic_optimal", "campbell"),),
+        _on_metric_paths,
+    ),
+    Claim(
+        "few_steps",
+        "at few steps on metric paths, power infinity makes smaller errors than the kinetic-optimal velocity",
+        "velocity",
+        (("power_infinity", "kinetic_optimal"),),
+        lambda row, steps: _on_metric_paths(row, steps) and row["NFE"] <= steps.few,
+    ),
+    Claim(
+        "corrector",
+        "at many steps a corrector makes errors smaller",
+        "corrector",
+        (("velocity", NONE),),
+        lambda row, steps: row["NFE"] >= steps.many,
+    ),
+    Claim(
+        "scheduler",
+        "the kinetic-optimal scheduler makes smaller errors than the linear and the cubic one",
+        "scheduler",
+        (("kinetic_optimal", "linear"), ("kinetic_optimal", "cubic")),
+    ),
+    Claim(
+        "step",
+        "the exact step makes smaller errors than the always-valid one, and that smaller ones than Euler's",
+        "step",
+        (
+            ("exact", "paper_always_valid"),
+            ("paper_always_valid", "paper_euler"),
+            ("always_valid", "paper_always_valid"),
+        ),
+    ),
+    Claim(
+        "grid",
+        "a grid of equal jumps makes smaller errors than equal steps",
+        "grid",
+        (("equal_jumps", "uniform"),),
+        paper=False,
+    ),
+    Claim(
+        "redrawing",
+        "at many steps remasking, or drawing tokens anew, makes errors smaller",
+        "corrector",
+        (("remask", NONE), ("refresh", NONE)),
+        lambda row, steps: row["NFE"] >= steps.many,
+        paper=False,
+    ),
+    Claim(
+        "control",
+        "a velocity with a wrong sign makes larger errors; the bench sees nothing otherwise",
+        "velocity",
+        (("kinetic_optimal", CONTROL),),
+        paper=False,
+    ),
+)
+
+
+def verdicts(measured: Sequence[Measured], steps: Steps) -> Iterator[dict[str, Any]]:
+    """Yield rows for each comparison: over all, for each path, and for each number of steps on it."""
+    for claim in CLAIMS:
+        for better, worse in claim.pairs:
+            found = list(_compared(claim, better, worse, measured, steps))
+            for measure in NEIGHBOURS:
+                ratios = [(where, _log_ratios(one, other, measure)) for where, one, other in found]
+                ratios = [(where, one) for where, one in ratios if one]
+                if not ratios:
+                    continue
+                said = {"claim": claim.name, "smaller": better, "than": worse, "measure": measure}
+                yield said | {"path": ALL, "scheduler": "", "NFE": ALL} | _verdict([one for _, one in ratios])
+                places = [(path, scheduler, ALL) for (path, scheduler, _), _ in ratios] + [where for where, _ in ratios]
+                for place in dict.fromkeys(places):
+                    here = [one for where, one in ratios if place in (where, (*where[:2], ALL))]
+                    yield said | dict(zip(("path", "scheduler", "NFE"), place, strict=True)) | _verdict(here)
+
+
+def compared_columns(claim: Claim, row: Conditions) -> tuple[Any, ...]:
+    """Return what rows that a claim compares have in common."""
+    return tuple(row[key] for key in CONDITIONS if key not in claim.differing)
+
+
+def _compared(
+    claim: Claim, better: str, worse: str, measured: Sequence[Measured], steps: Steps
+) -> Iterator[tuple[tuple[Any, ...], Measured, Measured]]:
+    """Yield the path, scheduler and number of steps of two rows that differ in the claim's column only, and both."""
+    controls = claim.name == "control"
+    rows = [
+        one
+        for one in measured
+        if "NFE" in one["conditions"]
+        and claim.where(one["conditions"], steps)
+        and (controls or one["conditions"]["velocity"] != CONTROL)
+    ]
+    others = {
+        compared_columns(claim, one["conditions"]): one for one in rows if one["conditions"][claim.column] == worse
+    }
+    for one in rows:
+        row = one["conditions"]
+        other = others.get(compared_columns(claim, row))
+        if row[claim.column] == better and other is not None:
+            scheduler = "" if claim.column == "scheduler" else row["scheduler"]
+            yield (row["path"], scheduler, row["NFE"]), one, other
+
+
+def _log_ratios(one: Measured, other: Measured, measure: str) -> list[float]:
+    """Return the logarithm of the ratio of two errors for each distribution; nothing if it was not measured."""
+    pairs = zip(one["errors"].get(measure, ()), other["errors"].get(measure, ()), strict=True)
+    return [math.log(max(left, _LEAST) / max(right, _LEAST)) for left, right in pairs]
+
+
+def _verdict(ratios: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Return the mean ratio of errors with its interval over distributions, and what it says about the claim."""
+    of_distributions = [sum(column) / len(column) for column in zip(*ratios, strict=True)]
+    mean, low, high = (math.exp(value) for value in interval(of_distributions))
+    said = SUPPORTED if high < 1 else NOT_SUPPORTED if low > 1 else NOT_RESOLVED
+    bounds = {"error_ratio": mean, "error_ratio_low": low, "error_ratio_high": high}
+    return {"comparisons": len(ratios), "distributions": len(of_distributions)} | bounds | {"verdict": said}

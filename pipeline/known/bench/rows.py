@@ -1,0 +1,94 @@
+"""The rows of the bench: which sampler each one measures, and what the tables say about it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from torch import Tensor
+
+from pipeline.config import Corrector as ChosenCorrector
+from pipeline.config import Oracle
+from pipeline.flow.correctors import Corrector
+from pipeline.flow.state import State, at
+from pipeline.flow.velocities import VELOCITIES, Velocity
+from pipeline.flow.velocities.net_rates import out_of
+
+CONTROL = "wrong sign (control)"  # a broken velocity: a bench that does not notice it sees nothing
+NONE = "none"
+CONDITIONS = ("path", "scheduler", "velocity", "step", "grid", "corrector", "weight", "NFE")
+
+
+def wrong_sign(state: State, z: Tensor, x1: Tensor) -> Tensor:
+    """Return the kinetic-optimal velocity with one sign flipped: dp(x) + p(x) dlog p(z)."""
+    return out_of(z, state, state.prob_dot + state.prob * at(state.log_prob_dot, z))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sampler at one number of steps; `path` is its name in the configuration."""
+
+    path: str
+    velocity: str
+    options: tuple[tuple[str, Any], ...]
+    step: str
+    grid: str
+    corrector: ChosenCorrector | None
+    steps: int
+
+    @property
+    def follows(self) -> Velocity:
+        """The velocity as a function."""
+        return wrong_sign if self.velocity == CONTROL else VELOCITIES.bind(self.velocity, **dict(self.options))
+
+    @property
+    def corrects(self) -> Corrector | None:
+        """The corrector, if there is one."""
+        chosen = self.corrector
+        return None if chosen is None else Corrector(**chosen.model_dump(exclude={"kind"}), kind=chosen.kind.name)
+
+    def conditions(self, oracle: Oracle) -> dict[str, Any]:
+        """Return what the tables say about the row, by `CONDITIONS`."""
+        path = oracle.paths[self.path]
+        options = _options(dict(self.options))
+        return {
+            "path": path.name,
+            "scheduler": path.options.get("scheduler", _options(path.options)),
+            "velocity": f"{self.velocity} ({options})" if options else self.velocity,
+            "step": self.step,
+            "grid": self.grid,
+            "corrector": self.corrector.kind.name if self.corrector else NONE,
+            "weight": _weight(self.corrector) if self.corrector else "",
+            "NFE": self.steps,
+        }
+
+
+def _options(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in options.items())
+
+
+def _weight(corrector: ChosenCorrector) -> str:
+    """Return the weight of a corrector as a formula, such as `4 t (1-t)`."""
+    powers = ((corrector.rise, "t"), (corrector.fall, "(1-t)"))
+    factors = [base if power == 1 else f"{base}^{power:g}" for power, base in powers if power]
+    return " ".join([f"{corrector.weight:g}", *factors])
+
+
+def rows_of(oracle: Oracle) -> list[Row]:
+    """Return all rows, each once; the control follows every path at the numbers of steps of the first block."""
+    first = oracle.rows[0]
+    control = (
+        Row(path, CONTROL, (), "exact", "uniform", None, steps)
+        for path, steps in product(first.paths or oracle.paths, first.steps)
+    )
+    return list(dict.fromkeys([*_listed(oracle), *control]))
+
+
+def _listed(oracle: Oracle) -> Iterator[Row]:
+    for block in oracle.rows:
+        chosen = product(
+            block.paths or oracle.paths, block.velocity, block.step, block.grid, block.corrector, block.steps
+        )
+        for path, velocity, step, grid, corrector, steps in chosen:
+            options = tuple(velocity.options.items())
+            yield Row(path, velocity.name, options, step.name, grid.name, corrector, steps)

@@ -1,0 +1,54 @@
+from pathlib import Path
+from typing import Any
+
+from pipeline.config import Oracle
+from pipeline.errors import KinoflowError
+from pipeline.stages.declaration import stage
+from pipeline.stages.job import Job
+from pipeline.stages.parameters import Csv, Markdown, Numbers, Output
+from pipeline.store.code import modules_named
+
+
+def oracle_of(job: Job) -> Oracle:
+    """Return the oracle of an experiment; one without is an error."""
+    if job.block.oracle is None:
+        raise KinoflowError(f"experiments.{job.experiment}.oracle is null; choose an experiment with an oracle")
+    return job.block.oracle
+
+
+def settings(job: Job) -> dict[str, Any]:
+    """Return what the errors of samplers depend on."""
+    bench = oracle_of(job).model_dump(mode="json", exclude={"resources", "few", "many"})
+    return {"seed": job.config.seed, "data": job.block.data.model_dump(mode="json"), "oracle": bench}
+
+
+def modules(job: Job) -> list[str]:
+    """Return the modules of the data set, and of all paths and velocities."""
+    bench = oracle_of(job)
+    velocities = [velocity for block in bench.rows for velocity in block.velocity]
+    return job.data.modules + modules_named(*bench.paths.values(), *velocities)
+
+
+@stage(settings=settings, chosen=modules, resources="oracle.resources", when=lambda job: job.block.oracle is not None)
+def oracle(job: Job, *, journal: Path, output: Output, csv: Csv, markdown: Markdown, numbers: Numbers) -> None:
+    """Measure samplers with the exact posterior.
+
+    Writes their errors against the known distribution, of each distribution and as a table. Resumes from its journal.
+
+    Args:
+        journal: folder of finished rows, removed at the end
+        output: errors of each distribution to write (.json)
+    """
+    from pipeline.known.bench.measure import measure
+    from pipeline.known.bench.table import make_table
+    from pipeline.store.atomic import write_json
+    from pipeline.store.journal import Journal
+    from pipeline.store.seeds import derive_seed
+
+    chosen, seed = oracle_of(job), derive_seed(job.config.seed, job.experiment, "oracle")
+    finished = Journal(journal, oracle.fingerprint(job, []))
+    measured = measure(job.block.data, chosen, seed, finished, f"experiments.{job.experiment}.data")
+    write_json(output, measured)
+    make_table(measured, chosen, table=csv, markdown=markdown, numbers=numbers)
+    job.record([output, csv, markdown, numbers], settings(job), [])
+    finished.remove()
