@@ -22,6 +22,8 @@ FURTHER = {
     Place.CALIBRATION_TABLE: "How far the energies can be trusted",
     Place.SWEEPS_TABLE: "By the number of evaluations and by guidance",
     Place.TOKENIZER_TABLE: "The tokenizer",
+    Place.ORACLE_TABLE: "Samplers with the exact posterior",
+    Place.CLAIMS_TABLE: "Claims about samplers",
 }
 
 

@@ -34,6 +34,8 @@ def pictures_of(results: Path, experiment: str, names: list[str], target: Path) 
         "figure": ("the figure of all runs", Place.FIGURE.under(results, experiment=experiment)),
         "paths": ("held-out images along each path", Place.PATHS_FIGURE.under(results, experiment=experiment)),
     }
+    for file in sorted(results.glob(Place.CLAIM_FIGURES.value.format(experiment=experiment) + "*.png")):
+        known[f"claim_{file.stem}"] = (f"claim about samplers: {file.stem.replace('_', ' ')}", file)
     for name in names:
         file = Place.PICTURES.under(results, ".png", experiment=experiment, name=name)
         known[name] = (f"samples of {REFERENCES.get(name, name)}", file)

@@ -43,7 +43,7 @@ def summary_text(
     wanted = dict.fromkeys([*compared, *headlines(metrics)])
     shown = _fitting(ours, [name for name in wanted if any(name in row for row in ours)])
     parts = [_table(ours, shown), _meanings(ours, shown)]
-    if shared := shared_by(ours, [key for key in conditions if key not in ("run", "origin")]):
+    if shared := shared_by(ours, [key for key in conditions if key not in ("run", "origin", "warning")]):
         said = "; ".join(f"{key.replace('_', ' ')}: {rounded(value)}" for key, value in shared.items())
         parts.append(wrapped(f"The same in all rows that have it: {said}."))
     parts += [wrapped(f"- {remark}", "  ") for remark in remarks(ours, metrics, nulls)]
@@ -54,8 +54,8 @@ def summary_text(
 
 
 def remarks(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str], nulls: Sequence[str]) -> list[str]:
-    """Return a sentence for each headline in which a null does better than runs: it learnt no dependence at all."""
-    found = []
+    """Return the warnings of runs, and a sentence for each headline in which a null, which learnt nothing, beats one."""
+    found = [f"{row['run']}: {row['warning']}." for row in rows if row.get("warning")]
     for name in headlines(metrics):
         column = column_of(name)
         for null in (row for row in rows if row["run"] in nulls and name in row):

@@ -11,7 +11,7 @@ function partOf(experiment) {
     { id: experiment.name, class: "experiment" },
     element("h2", {}, experiment.name),
     missing,
-    done ? scoreTable(experiment) : element("p", {}, "There are no figures yet."),
+    done ? scoreTable(experiment) : experiment.rows.length ? element("p", {}, "There are no figures yet.") : null,
     boardPlot(experiment),
     gallery(experiment),
     textView(experiment),

@@ -41,7 +41,7 @@ function pictureViews(experiment) {
   if (!experiment.pictures.length) return [];
   return experiment.pictures.map((picture) => element(
     "details",
-    { open: picture.name !== "figure" && picture.name !== "paths" && experiment.pictures.length <= 12 },
+    { open: picture.name in experiment.labels && experiment.pictures.length <= 12 },
     element("summary", {}, picture.described),
     element("img", { src: picture.file, alt: `${experiment.name}: ${picture.described}`, loading: "lazy" }),
   ));
