@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MPLBACKEND := Agg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo oracle test test-cluster fuzz faults bench setup format schema dvc lock clean
+.PHONY: help demo oracle test browser test-cluster fuzz faults bench setup format schema dvc lock clean
 
 help:
 	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
@@ -39,18 +39,27 @@ help:
 demo: $(STAMP)
 	snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=$(SCALE)
 	@echo && cat results/$(SCALE)/tables/*.md && echo && ls results/$(SCALE)/figures/*.png
+	@echo "The results page: file://$(CURDIR)/results/$(SCALE)/report/index.html"
 
 oracle: $(STAMP)
 	snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=oracle
 	@echo && for table in results/oracle/tables/*_claims.md; do echo "$$table" && sed '/^By path:/,$$d' "$$table"; done
 
-test: $(STAMP)
+# The tests of the results page need a browser. As root on Debian it is installed; elsewhere these tests are skipped.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+			&& { apt-get install --yes --no-install-recommends chromium chromium-driver >/dev/null 2>&1 \
+				|| { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; } >/dev/null 2>&1; }; } \
+		|| echo "no browser: the tests of the results page in a browser are skipped (they need chromium and chromium-driver)"
+
+test: $(STAMP) browser
 	ruff check
 	ruff format --check
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
-	pytest -n 2 --dist loadfile --no-loadscope-reorder
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
 
 test-cluster: $(STAMP)
 	pytest tests/cluster

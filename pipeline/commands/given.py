@@ -33,6 +33,11 @@ class Given:
         """The folder of the scale's results."""
         return Path(self.config.results) / self.config.scale
 
+    @property
+    def page(self) -> Path:
+        """The folder of the results page."""
+        return self.results / Path(Place.PAGE.value).parent
+
     def experiment(self, name: str) -> Experiment:
         """Return an experiment; it is an error if there is none of this name."""
         if name not in self.config.experiments:

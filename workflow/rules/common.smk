@@ -14,6 +14,7 @@ from snakemake.exceptions import WorkflowError
 from pipeline.config import REFERENCES
 from pipeline.config.loading import load_config, with_types
 from pipeline.errors import KinoflowError
+from pipeline.page.version import page_version
 from pipeline.stages import load_stages, stage_called
 from pipeline.stages.job import Job
 from pipeline.store.code import constant_of

@@ -1,6 +1,7 @@
 # Before the first job: check that all that the planned jobs need is there. This is not a rule: the other rules would
 # need it as an `ancient` input, and that would hide whether they have to run again.
 from pipeline.config.loading import write_config
+from pipeline.inspect.live import write_planned
 from pipeline.inspect.preflight.check import preflight
 from pipeline.store.locks import check_unclaimed, claim
 
@@ -68,6 +69,7 @@ onstart:
     check_what_is_planned()
     alone(claim)
     write_config(Path(at(Place.CONFIG)), CONFIG)
+    write_planned(Path(at(Place.PLANNED)), workflow.dag.needrun_jobs())
     # To limit how many jobs start per second (--max-jobs-per-timespan), Snakemake 9 sets a timer of one second whenever
     # it looks for jobs to start, and sets it again when it fires: every job that ends adds one more timer. Our jobs take
     # seconds at least, so no limit is needed: let it look when a job has ended.
