@@ -38,6 +38,11 @@ class Given:
         chosen = {name: self.experiment(name) for name in experiments}
         return self.config.model_copy(update={"experiments": chosen}) if chosen else self.config
 
+    @property
+    def page(self) -> Path:
+        """The folder of the results page."""
+        return self.results / Path(Place.PAGE.value).parent
+
     def experiment(self, name: str) -> Experiment:
         """Return an experiment; it is an error if there is none of this name."""
         if name not in self.config.experiments:

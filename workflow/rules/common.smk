@@ -1,6 +1,5 @@
 # The configuration, and what rules read from it and from the declarations of their stages (pipeline/stages).
-# Journals and checkpoints are parameters of rules, not output, so that Snakemake keeps them when a job fails and is
-# tried again.
+# Journals and checkpoints are parameters of rules, not output: Snakemake keeps them when a job fails and is tried again.
 import os
 import re
 import shlex
@@ -8,9 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-# The folder above the workflow: a clone, with the package in it, or a part of the installed package. Jobs use this
-# interpreter and this package, whether or not an environment is activated. A conda environment that Snakemake activates
-# for a job still comes first in its search path.
+# A clone, or a part of the installed package. Jobs use this interpreter and package, after a conda environment of theirs.
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 SEARCHED = {"PATH": os.path.dirname(sys.executable)}
 if (ROOT / "pipeline").is_dir():
@@ -22,6 +19,7 @@ from snakemake.exceptions import WorkflowError
 from pipeline.config import REFERENCES
 from pipeline.config.loading import load_config, with_types
 from pipeline.errors import KinoflowError
+from pipeline.page.version import page_version
 from pipeline.stages import load_stages, stage_called
 from pipeline.stages.job import Job
 from pipeline.store.code import constant_of
@@ -33,14 +31,10 @@ for variable, entry in SEARCHED.items():
 
 
 def load_merged():
-    """Return the scale's configuration, overridden by values from the command line, or stop before any job.
-
-    It is read from `config` in the working directory, or else beside the workflow.
-    """
+    """Return the scale's configuration, from the working directory or beside the workflow, and the command line's."""
     scale = str(config.get("scale", "demo"))
     path = (Path() if Path("config").is_dir() else Path(os.path.relpath(ROOT))) / "config" / f"{scale}.yaml"
-    try:
-        # Jobs on a cluster parse this file again; the choices were already checked when the workflow started.
+    try:  # jobs on a cluster parse this file again, whose choices were checked when the workflow started
         return load_config(path, [with_types(config)], choices=workflow.is_main_process)
     except KinoflowError as error:
         raise WorkflowError(str(error)) from None
@@ -74,9 +68,6 @@ wildcard_constraints:
     name=any_of([*RUNS, *REFERENCES]),
     shard=r"\d+",
     shards=r"\d+",
-
-
-# Files.
 
 
 def at(place, ending="", **names):

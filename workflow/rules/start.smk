@@ -5,6 +5,7 @@ from snakemake.logging import logger
 from pipeline.config.loading import write_config
 from pipeline.inspect.benchmarks import seconds_of
 from pipeline.inspect.console import Plan, Planned
+from pipeline.inspect.live import write_planned
 from pipeline.inspect.preflight.check import preflight
 from pipeline.store.ignored import keep_from_git
 from pipeline.store.locks import check_unclaimed, claim
@@ -87,6 +88,7 @@ onstart:
     write_config(Path(at(Place.CONFIG)), CONFIG)
     keep_from_git(Path(CONFIG.results))
     announce(log)
+    write_planned(Path(at(Place.PLANNED)), workflow.dag.needrun_jobs())
     # To limit how many jobs start per second (--max-jobs-per-timespan), Snakemake 9 sets a timer of one second whenever
     # it looks for jobs to start, and sets it again when it fires: every job that ends adds one more timer. Our jobs take
     # seconds at least, so no limit is needed: let it look when a job has ended.
