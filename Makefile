@@ -40,6 +40,7 @@ help:
 demo: $(STAMP)
 	@KINOFLOW_AGAIN="make demo$(if $(filter-out demo,$(SCALE)), SCALE=$(SCALE))" \
 		snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=$(SCALE)
+	@echo "tables: results/$(SCALE)/tables, figures: results/$(SCALE)/figures"
 	@echo "The results page: file://$(CURDIR)/results/$(SCALE)/report/index.html"
 
 oracle: $(STAMP)

@@ -33,15 +33,15 @@ class Given:
         """The folder of the scale's results."""
         return Path(self.config.results) / self.config.scale
 
-    def only(self, experiments: Sequence[str]) -> Config:
-        """Return the configuration with these experiments only; without any, with all."""
-        chosen = {name: self.experiment(name) for name in experiments}
-        return self.config.model_copy(update={"experiments": chosen}) if chosen else self.config
-
     @property
     def page(self) -> Path:
         """The folder of the results page."""
         return self.results / Path(Place.PAGE.value).parent
+
+    def only(self, experiments: Sequence[str]) -> Config:
+        """Return the configuration with these experiments only; without any, with all."""
+        chosen = {name: self.experiment(name) for name in experiments}
+        return self.config.model_copy(update={"experiments": chosen}) if chosen else self.config
 
     def experiment(self, name: str) -> Experiment:
         """Return an experiment; it is an error if there is none of this name."""

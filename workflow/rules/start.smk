@@ -86,9 +86,9 @@ onstart:
     check_what_is_planned()
     alone(claim)
     write_config(Path(at(Place.CONFIG)), CONFIG)
+    write_planned(Path(at(Place.PLANNED)), workflow.dag.needrun_jobs())
     keep_from_git(Path(CONFIG.results))
     announce(log)
-    write_planned(Path(at(Place.PLANNED)), workflow.dag.needrun_jobs())
     # To limit how many jobs start per second (--max-jobs-per-timespan), Snakemake 9 sets a timer of one second whenever
     # it looks for jobs to start, and sets it again when it fires: every job that ends adds one more timer. Our jobs take
     # seconds at least, so no limit is needed: let it look when a job has ended.
