@@ -16,24 +16,37 @@ import pytest
 import yaml
 from cyclopts import Parameter
 
-from pipeline.cli import command_modules, main
+from pipeline.cli import GROUPS, UPKEEP, command_modules, main
+from pipeline.cli import STAGES as STAGES_TITLE
 from pipeline.commands.given import FLAGS
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.parameters import READ
 
 ROOT = Path(__file__).parents[1]
 STAGES = (
-    *("assess", "calibrate", "conditional-path", "decode", "describe", "encode", "figure", "gather", "gather-relaxed"),
-    *("hull", "image-reference", "judge", "judge-energies", "match-predictions", "pictures", "predict"),
+    *("assess", "calibrate", "claims", "conditional-path", "decode", "describe", "encode", "figure", "gather"),
+    *(
+        "gather-relaxed",
+        "hull",
+        "image-reference",
+        "judge",
+        "judge-energies",
+        "match-predictions",
+        "oracle",
+        "pictures",
+    ),
+    *("predict",),
     *("prediction-reference", "prediction-table", "prepare", "prepare-images", "prepare-pixels", "protocols"),
     *("reference", "relax", "sample", "score", "search", "sweeps", "table", "texts", "tokenizer-report", "train"),
     *("train-classifier", "train-tokenizer"),
 )
-COMMANDS = (
+COMMANDS = (  # as the help lists them
+    *("check", "fetch", "init", "plan", "preflight", "train-crystals"),
+    *("dft-collect", "dft-inputs", "evaluate-crystals", "evaluate-images"),
+    *("generate-crystals", "generate-images", "generate-text"),
+    *("compare", "report-page", "serve", "show", "trace"),
+    *("calibrate-models", "dvc", "export-weights", "jobs", "reference-energies", "schema"),
     *STAGES,
-    *("calibrate-models", "check", "dft-collect", "dft-inputs", "dvc", "evaluate-crystals", "evaluate-images", "fetch"),
-    *("generate-crystals", "generate-images", "generate-text", "jobs", "plan", "preflight", "reference-energies"),
-    *("schema", "trace"),
 )
 
 
@@ -80,8 +93,17 @@ def help_in(metadata: object) -> bool:
 
 def test_the_list_of_commands_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
-    listed = re.findall(r"^│ ([a-z-]+) ", capsys.readouterr().out, re.MULTILINE)
+    shown = capsys.readouterr().out
+    listed = re.findall(r"^│ ([a-z-]+) ", shown, re.MULTILINE)
+    titles = set(re.findall(r"^╭─ (.*?) ─", shown, re.MULTILINE))
     assert tuple(name for name in listed if name != "--help") == COMMANDS
+    assert {title for title, _ in GROUPS} | {STAGES_TITLE, UPKEEP} <= titles
+
+
+def test_every_group_of_the_help_names_commands_that_exist_or_begin_so() -> None:
+    for _, starts in GROUPS:
+        for start in starts:
+            assert any(name.startswith(start) for name in command_modules()), start
 
 
 def test_help_imports_nothing_that_computes() -> None:
@@ -149,8 +171,12 @@ def test_check_prints_the_configuration_with_settings_and_defaults(
         (["evaluate-crystals", "nowhere", "--output", "x"], "nowhere"),
         (["evaluate-crystals", "x", "--experiment", "checkerboard", "--output", "x"], "not one on crystals"),
         (["generate-crystals", "--run", "mask_k0", "--formula", "NaCl", "--output", "x"], "did you mean 'mask_ko'"),
-        (["generate-crystals", "--run", "mask_ko", "--output", "x"], "nothing is ordered; give --formula"),
-        (["generate-crystals", "--run", "ar", "--formula", "NaCl", "--weights", "no", "--output", "x"], "no such file"),
+        (["generate-crystals", "--formula", "NaCl", "--output", "x"], "--run: name a trained run of the configuration"),
+        (["generate-text", "--weights", "some_text", "--output", "x"], "--weights some_text: no such weights"),
+        (
+            ["generate-crystals", "--run", "ar", "--formula", "NaCl", "--weights", "no", "--output", "x"],
+            "no such weights",
+        ),
     ],
 )
 def test_an_error_is_one_message_and_status_2(

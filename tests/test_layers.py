@@ -15,7 +15,7 @@ LAYERS = (
     ("fetch", "tokens"),
     ("networks",),
     ("training", "sampling", "scoring", "report"),
-    ("known", "crystals", "text", "images"),
+    ("known", "crystals", "text", "images", "weights"),
     ("page",),
     ("stages",),
     ("inspect",),

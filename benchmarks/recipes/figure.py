@@ -12,6 +12,8 @@ def draw(table: pd.DataFrame, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     table = table.sort_values("validation_loss", ascending=False)
+    if table["minutes"].nunique() > 1:
+        table = table.assign(recipe=[f"{one.recipe} ({one.minutes:g} min)" for one in table.itertuples()])
     shares = [column for column in table.columns if column.endswith("_valid")]
     figure, axes = plt.subplots(1, 1 + bool(shares), figsize=(10, 1 + 0.35 * len(table)), sharey=True, squeeze=False)
     axes[0, 0].barh(table["recipe"], table["validation_loss"], color="#4878a8")

@@ -24,6 +24,8 @@ from pipeline.sampling.blocks import draw_around
 from pipeline.sampling.layouts import draw_layouts
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.prepare import prepare
+from pipeline.stages.prepare_images import prepare_images
+from pipeline.stages.prepare_pixels import prepare_pixels
 from pipeline.stages.train import train
 from pipeline.store.atomic import replacing
 from pipeline.store.provenance import settings_hash
@@ -91,7 +93,12 @@ class Study:
             job, data = Job(config, self.experiment), config.data
             for name in job.data.files:
                 fetch_by_name(name, job.cache, data.order, Path(data.mirror) if data.mirror else None, data.checksums)
-            prepare(job, output=path)
+            if job.is_images:
+                images = path.with_name(f"{self.name}-images.safetensors")
+                prepare_images(job, output=images)
+                prepare_pixels(job, images=images, output=path)
+            else:
+                prepare(job, output=path)
         return path
 
     def _reached(self, name: str) -> dict[str, Any]:

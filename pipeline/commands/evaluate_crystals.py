@@ -2,6 +2,7 @@ from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
+from pipeline.errors import KinoflowError
 from pipeline.stages.parameters import Count, OptionalInput, OutputFolder, Positive, Texts
 from pipeline.store.places import Place
 
@@ -13,6 +14,7 @@ def evaluate_crystals(
     output: OutputFolder,
     experiment: str | None = None,
     relax: Count | None = None,
+    weights: str | None = None,
     rows: OptionalInput = None,
     hull: OptionalInput = None,
     known: Texts | None = None,
@@ -28,6 +30,8 @@ def evaluate_crystals(
         output: folder for the tables, scores and relaxed crystals
         experiment: experiment of the configuration (default: the one on crystals)
         relax: how many structures to relax, starting with the first (default: all)
+        weights: weights that generated them, by name, folder or hub:user/name: a structure is new if these were not
+            trained on it
         rows: reference structures from `prepare` (default: those of the results)
         hull: hull from `hull` (default: that of the results, or a new one)
         known: groups of the catalogue or files with known crystals, besides the training set (default: what is here of
@@ -36,6 +40,8 @@ def evaluate_crystals(
     """
     from pipeline.crystals.evaluate import evaluate
 
+    if weights is not None:
+        rows = training_rows(weights, output, rows)
     name = crystal_experiment(given, experiment)
     places = {place: place.under(given.results, experiment=name) for place in (Place.ROWS, Place.HULL)}
     found = {place: file if file.is_file() else None for place, file in places.items()}
@@ -50,3 +56,16 @@ def evaluate_crystals(
         known=known,
         workers=workers,
     )
+
+
+def training_rows(name: str, output: Path, rows: Path | None) -> Path:
+    """Write the training structures of weights beside the results of an evaluation."""
+    from pipeline.crystals.training_rows import write_training_rows
+    from pipeline.weights.finding import folder_of
+    from pipeline.weights.folder import TOKENS, Weights
+
+    if rows is not None:
+        raise KinoflowError("--weights, --rows: both name reference structures; give one of them")
+    written = output / "training.parquet"
+    write_training_rows(Weights.open(folder_of(name)).file(TOKENS), written)
+    return written

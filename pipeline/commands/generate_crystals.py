@@ -3,6 +3,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from pipeline.commands.generators import of_run, of_weights
 from pipeline.commands.given import Given
 from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.stages.parameters import Gpus, OptionalInput, OutputFolder, Positive, Seed, Texts
@@ -11,8 +12,9 @@ from pipeline.stages.parameters import Gpus, OptionalInput, OutputFolder, Positi
 def generate_crystals(
     given: Given,
     *,
-    run: str,
     output: OutputFolder,
+    weights: str | None = None,
+    run: str | None = None,
     experiment: str | None = None,
     formula: str | None = None,
     units: Positive | None = None,
@@ -26,17 +28,20 @@ def generate_crystals(
     count: Positive = 32,
     seed: Seed = 0,
     tokens: Path | None = None,
-    weights: Path | None = None,
     gpus: Gpus = 0,
 ) -> None:
     """Generate crystals to order.
 
-    Give a formula, limits on elements and atoms, parts of a template, or several of these. A trained run fills in the
-    rest, and no crystal breaks the order. How many atoms there are follows the training set, within the limits.
+    Give a formula, limits on elements and atoms, parts of a template, several of these, or nothing. A trained network
+    fills in the rest, and no crystal breaks the order. How many atoms there are follows the training set, within the
+    limits.
 
     Args:
-        run: name of a trained run; one without a path takes limits on elements and atoms only
         output: folder for crystals.parquet, crystals.extxyz and crystals.zip
+        weights: weights that come with the project, by name; a folder of weights; hub:user/name; or, for a run of the
+            configuration, a file from `train` (default: that of the results)
+        run: trained run of the configuration, without weights that bring their own; one without a path takes limits on
+            elements and atoms only
         experiment: experiment of the configuration (default: the one on crystals)
         formula: composition to fix, e.g. LiFePO4
         units: formula units per cell (default: every number that fits, in turn)
@@ -53,12 +58,12 @@ def generate_crystals(
             the crystals that are written have them exactly
         count: crystals to generate
         tokens: tokens from `prepare` (default: those of the results)
-        weights: weights from `train` (default: those of the results)
     """
     from pipeline.crystals.generation import generate_crystals
     from pipeline.crystals.orders import Order
 
-    name = crystal_experiment(given, experiment)
+    own = of_weights(given, weights, "generate-crystals", experiment, run) if weights else None
+    found = own or of_run(given, crystal_experiment(given, experiment), run, tokens, weights, None)
     order = Order(
         formula=formula,
         units=units,
@@ -70,14 +75,13 @@ def generate_crystals(
         atoms=atoms,
         charge_neutral=charge_neutral,
     )
-    tokens, weights = given.trained(given.job(name, run), tokens, weights)
     generate_crystals(
-        given.config,
-        name,
-        run,
+        found.config,
+        found.experiment,
+        found.run,
         order,
-        tokens=tokens,
-        weights=weights,
+        tokens=tokens or found.tokens,
+        weights=found.weights,
         count=count,
         seed=seed,
         gpus=gpus,

@@ -1,12 +1,14 @@
 """The flags that choose a configuration, experiment and run, and what they are loaded as."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pipeline.config import Config, Experiment
-from pipeline.config.loading import load_config, parse_setting
+from pipeline.config.loading import load_layered, parse_setting
 from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.stages import parameters
 from pipeline.stages.job import Job, RunJob
@@ -16,10 +18,15 @@ from pipeline.store.places import Place
 
 @dataclass(frozen=True)
 class Given:
-    """A configuration and its file."""
+    """A configuration file and values over it; it is read when it is first asked for, as shipped weights need none."""
 
-    config: Config
     file: Path
+    settings: Sequence[str] = ()
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration."""
+        return load_layered(self.file, map(parse_setting, self.settings))
 
     @property
     def results(self) -> Path:
@@ -30,6 +37,11 @@ class Given:
     def page(self) -> Path:
         """The folder of the results page."""
         return self.results / Path(Place.PAGE.value).parent
+
+    def only(self, experiments: Sequence[str]) -> Config:
+        """Return the configuration with these experiments only; without any, with all."""
+        chosen = {name: self.experiment(name) for name in experiments}
+        return self.config.model_copy(update={"experiments": chosen}) if chosen else self.config
 
     def experiment(self, name: str) -> Experiment:
         """Return an experiment; it is an error if there is none of this name."""
@@ -45,6 +57,13 @@ class Given:
             raise KinoflowError(f"--run {run!r}: not in {self.file}; {did_you_mean(run, runs)}")
         return RunJob(self.config, experiment, run)
 
+    def elsewhere(self, path: Path) -> str:
+        """Return a remark if another scale has the result that this one lacks."""
+        scales = [folder for folder in sorted(Path(self.config.results).glob("*")) if folder != self.results]
+        inside = path.relative_to(self.results) if path.is_relative_to(self.results) else path.absolute()
+        found = [folder.name for folder in scales if (folder / inside).is_file()]
+        return f"; the scale {found[0]} has it: --config config/{found[0]}.yaml" if found else ""
+
     def trained(self, job: Job, tokens: Path | None, weights: Path | None) -> tuple[Path, Path]:
         """Return the tokens and weights of a finished run: the given files, or those in the scale's results."""
         run = job.run.weights or job.name
@@ -53,9 +72,19 @@ class Given:
         for path in (tokens, weights or known):
             if not path.is_file():
                 train = f"snakemake --cores all --config scale={self.config.scale} -- {known}"
-                raise KinoflowError(f"{path}: no such file; train the run with `{train}`, or name another file")
+                hint = f"train the run with `{train}`, or name another file{self.elsewhere(path)}"
+                raise KinoflowError(f"{path}: no such file; {hint}")
         self._note_differences(job, weights or known)
         return tokens, weights or known
+
+    def tokenizer(self, job: Job) -> Path | None:
+        """Return the tokenizer of an experiment on codes, in the scale's results; None: others have none."""
+        if job.block.tokenizer is None:
+            return None
+        tokenizer = Place.TOKENIZER.under(self.results, ".safetensors", experiment=job.experiment)
+        if not tokenizer.is_file():
+            raise KinoflowError(f"{tokenizer}: no such file; train the tokenizer, or name another file")
+        return tokenizer
 
     def _note_differences(self, job: Job, weights: Path) -> None:
         """Say which values of the configuration do not count, because the network was trained with others."""
@@ -81,7 +110,7 @@ class Flags:
 
     def given(self) -> Given:
         """Return the configuration."""
-        return Given(load_config(self.config, map(parse_setting, self.set)), self.config)
+        return Given(self.config, self.set)
 
     def loaded(self) -> Any:
         """Return the first argument of the command's function."""

@@ -115,6 +115,7 @@ class NetworkPlugin(Contract):
 
     build: Annotated[Callable[..., Any], "build(options, vocabulary, length) -> nn.Module: the network"]
     AUTOREGRESSIVE: bool = False  # it predicts the next token: it has no time and needs no path
+    OURS: tuple[str, ...] = ()  # options that the paper's networks do not have; the tables name them
 
     def is_told_classes(self, options: Any) -> bool:
         """Return whether the network takes the class of each sequence, as `labels`."""

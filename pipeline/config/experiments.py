@@ -202,7 +202,7 @@ class Experiment(Strict):
     @model_validator(mode="after")
     def _has_runs_or_an_oracle(self) -> "Experiment":
         if not self.runs and self.oracle is None:
-            raise ValueError("runs: required key is missing; give at least one run")
+            refuse([Problem(("runs",), None, "there must be at least 1, or an oracle")])
         return self
 
     @model_validator(mode="after")

@@ -102,8 +102,8 @@ def _crystals_by_pymatgen(text: str, id: str) -> list[Crystal | str]:
 
 def _symbols(data: Mapping[str, Any]) -> Sequence[str]:
     """Return what a block of a CIF file calls the elements of its atoms."""
-    found: Sequence[str] = data.get("_atom_site_type_symbol") or data.get("_atom_site_label") or ()
-    return found
+    found: str | Sequence[str] = data.get("_atom_site_type_symbol") or data.get("_atom_site_label") or ()
+    return [found] if isinstance(found, str) else found
 
 
 def _fault_of_cell(block: str) -> str:

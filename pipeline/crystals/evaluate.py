@@ -25,6 +25,7 @@ from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.protocol_table import protocol_rows, protocol_text, write_protocols
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
+from pipeline.errors import KinoflowError
 from pipeline.fetch.fetching import fetch_by_name
 from pipeline.fetch.resource import FetchError
 from pipeline.store.atomic import write_json, write_text
@@ -75,6 +76,12 @@ def evaluate(
     model = EnergyModel.of(settings.energy_model)  # an error before any work if it is not installed
     judges, judged = [EnergyModel.of(judge) for judge in settings.judges], output / "judged.parquet"
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
+    if (structures["reason"] != "").all():
+        first = structures.iloc[0]
+        raise KinoflowError(
+            f"{path}: none of its {len(structures)} structures can be used; {first['id']}: {first['reason']}; correct "
+            "the files, or name others"
+        )
     others = known_sets(config.data, rows, known)
     looked_in = ", ".join(f"{len(one.crystals)} of {one.name}" for one in others)
     references = _hull(config, settings, rows, hull, output / "hull.parquet")
@@ -187,7 +194,7 @@ def ranked(assessed: pd.DataFrame, relaxed: pd.DataFrame) -> pd.DataFrame:
 def _references(
     config: Config, settings: Crystals, rows: Path | None, journal: Path
 ) -> tuple[list[Crystal] | None, pd.DataFrame | None]:
-    """Return the training structures and the description of the test structures."""
+    """Return the training structures and the description of the test structures, if there are any."""
     if rows is None:
         print("no reference structures: coverage, Wasserstein distances and novelty are left out (give --rows)")
         return None, None
@@ -195,6 +202,8 @@ def _references(
     usable = known[known["reason"] == ""]
     train = [crystal for crystal in crystals_of(usable[usable["split"] == "train"]) if crystal is not None]
     test = usable[usable["split"] == "test"].reset_index(drop=True)
+    if test.empty:
+        return train, None
     kept = KeptDescriptions(Path(config.data.cache))
     if len(missing := kept.missing(test)):
         print(f"describing {len(missing)} test structures of {rows}, for coverage and Wasserstein distances")
@@ -234,7 +243,7 @@ def _show(
     new = " and ".join(filter(None, (conditions["training set"], conditions["known crystals"])))
     novelty = f"new: unlike {new}" if new else "new: nothing to compare with (give --rows or --known)"
     for line in (f"hull: {hull}", f"energy model: {conditions['energy model']}", novelty, ""):
-        print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  "))
+        print(textwrap.fill(line, findings.WIDTH, subsequent_indent="  ", break_on_hyphens=False))
     print("\n".join([*findings.table(assessed), "", *findings.unusable(assessed)]))
     for name, value, interval in findings.with_intervals(scores):
         print(f"{name:32} {findings.number_text(value):>10}  {interval}".rstrip())

@@ -24,7 +24,6 @@ from pipeline.store.journal import Journal
 from pipeline.store.parquet import read_table
 
 SETS = ("mp88k", "matbench_dielectric")  # of the catalogue, of crystals of the Materials Project
-HERE = ("cache", "mirror")
 
 
 class KnownSet(NamedTuple):
@@ -40,14 +39,14 @@ def known_sets(data: Fetching, rows: Path | None, chosen: Sequence[str] | None) 
     None: all that are at hand.
     """
     cache, mirror = Path(data.cache), mirror_directory(Path(data.mirror) if data.mirror else None)
+    sets, order = list[KnownSet](), list[str](data.order)
     if chosen is None:
-        found = {name: [available(file, cache, HERE[1:], mirror) for file in find(name)] for name in SETS}
-        at_hand = [name for name, files in found.items() if all(file.source in HERE for file in files)]
-        return [*_other_splits(rows), *known_sets(data, None, at_hand)]
-    sets = []
+        sets, order = _other_splits(rows), ["mirror"]
+        found = {name: [available(file, cache, order, mirror) for file in find(name)] for name in SETS}
+        chosen = [name for name, files in found.items() if all(file.source for file in files)]
     for name in chosen:
         path = Path(name)
-        files = [path] if path.exists() else fetch_by_name(name, cache, data.order, mirror, data.checksums)
+        files = [path] if path.exists() else fetch_by_name(name, cache, order, mirror, data.checksums)
         sets.append(KnownSet(name, [one.crystal for file in files for one in read_known(name, file)]))
     return sets
 

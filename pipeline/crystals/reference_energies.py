@@ -22,6 +22,7 @@ from pipeline.crystals.energies import symbols_of
 from pipeline.crystals.hull import MODEL, Hull, Point, elements_of
 from pipeline.errors import KinoflowError
 from pipeline.store.atomic import replacing
+from pipeline.store.provenance import file_hash
 
 TABLES = Path(__file__).parent / "reference" / "energies"
 FOLDER = "reference_energies"  # in the cache
@@ -43,7 +44,8 @@ def model_hull(model: str, cache: Path | None = None) -> Hull:
     """Return the hull on the scale of a model; one without points, whose description says why, if there is no table."""
     path = table_of(model, cache)
     if path is None:
-        return Hull([], f"no reference energies of {model}; make them with `python -m pipeline reference-energies`")
+        how = "make them with `python -m pipeline reference-energies` and the model's name and options"
+        return Hull([], f"no reference energies of {model}; {how}")
     return hull_of(read_references(path)[0], _description(path))
 
 
@@ -112,7 +114,9 @@ def read_references(path: Path) -> tuple[list[Reference], dict[str, Any]]:
 
 
 def _description(path: Path) -> str:
-    return f"{pq.read_metadata(path).num_rows} known crystals, energies by {_record(path)['model']}"
+    """Return what tables call a table of energies; the start of its SHA-256 tells versions apart."""
+    rows, version = pq.read_metadata(path).num_rows, file_hash(path)[:12]
+    return f"{rows} known crystals, energies by {_record(path)['model']} (SHA-256 {version})"
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Request:
 def write_verified(stream: IO[bytes], target: Path, resource: Resource) -> None:
     """Copy a stream to ``target`` by way of a temporary file; raise an error if the bytes are not the resource's."""
     with replacing(target) as temporary:
-        with temporary.open("xb") as output:
+        with temporary.open("wb") as output:
             while chunk := stream.read(CHUNK):
                 resource.check_size(output.tell() + len(chunk))
                 output.write(chunk)

@@ -43,10 +43,14 @@ def check_count(count: int, length: int) -> None:
 
 
 def _without_values(choice: ModelChoice, shape: TokenShape) -> nn.Module:
+    """Return the network without the values of its weights; an empty one if it cannot be built so."""
     try:
         with torch.device("meta"):
             return new_network(choice, shape)
-    except (RuntimeError, OverflowError, TypeError) as error:  # sizes whose product is no number of torch
+    except (RuntimeError, OverflowError, TypeError) as error:
+        if "meta" in str(error):  # it reads values
+            return nn.Module()
+        # Otherwise the product of some sizes is no number of torch.
         reason = str(error).splitlines()[0]
         raise KinoflowError(f"{_named(choice)}: cannot be built ({reason}); lower its sizes") from error
 
@@ -79,4 +83,5 @@ def _named(choice: ModelChoice) -> str:
 
 
 def _place(gpus: int) -> dict[str, Any]:
-    return {"room": torch.cuda.mem_get_info()[1], "place": "a GPU here"} if gpus else {}
+    seen = gpus and torch.cuda.is_available()  # whether there are enough is asked elsewhere
+    return {"room": torch.cuda.mem_get_info()[1], "place": "a GPU here"} if seen else {}

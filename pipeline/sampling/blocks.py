@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from pipeline.config import Corrector as ChosenCorrector
 from pipeline.config import Sampling
 from pipeline.errors import KinoflowError
 from pipeline.flow.allowed import Allowed
 from pipeline.flow.clamp import Clamp
-from pipeline.flow.correctors import Corrector
 from pipeline.flow.grids import GRIDS
 from pipeline.flow.guidance import guided
 from pipeline.flow.posterior import Model
@@ -18,6 +16,7 @@ from pipeline.flow.sampler import Samples, sample
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.networks.saved import SavedModel
 from pipeline.sampling.autoregressive import OfClasses, sample_in_order
+from pipeline.sampling.correctors import corrector_of
 from pipeline.sampling.layouts import draw_layouts
 from pipeline.sampling.samples import Drawn
 from pipeline.store.progress import Progress
@@ -173,7 +172,7 @@ def draw_tokens(
         temperature=sampling.temperature,
         top_k=sampling.top_k,
         top_p=sampling.top_p,
-        corrector=corrector_of(sampling.corrector) if sampling.corrector else None,
+        corrector=corrector_of(sampling.corrector),
         clamp=clamp,
         allowed=allowed,
         generator=generator,
@@ -184,11 +183,6 @@ def draw_tokens(
         answers_at=model.answers_at,
         ragged=model.ragged,
     )
-
-
-def corrector_of(chosen: ChosenCorrector) -> Corrector:
-    """Return the corrector that the configuration chooses."""
-    return Corrector(**chosen.model_dump(exclude={"kind"}), kind=chosen.kind.name)
 
 
 def guided_posterior(model: SavedModel, data: TokenData, guidance: float) -> Model:

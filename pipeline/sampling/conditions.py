@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Corrector, Sampling, StepChoice, VelocityChoice
+from pipeline.config.plugins import MODELS
 from pipeline.errors import KinoflowError
 from pipeline.networks.saved import SavedModel
 from pipeline.store.atomic import read_json
@@ -29,6 +30,9 @@ def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: 
     drawn: dict[str, Any] = {"temperature": sampling.temperature, "seed": seed}
     drawn |= {key: value for key in ("top_k", "top_p") if (value := getattr(sampling, key)) is not None}
     drawn |= {"guidance": sampling.guidance} if model.is_told_classes else {}
+    plugin, options = MODELS.load(description.model.name), description.model.options
+    ours = {key: options[key] for key in plugin.OURS if options.get(key)}
+    drawn |= {"model": label(description.model.name, ours)} if ours else {}
     drawn |= {"warning": description.warning} if description.warning else {}
     if description.path is None or description.loss is None:
         network = {"run": description.run, "path": "autoregressive", "loss": "next token"}

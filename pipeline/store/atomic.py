@@ -31,6 +31,7 @@ def replacing(target: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch()
         mode = temporary.stat().st_mode  # by the umask; safetensors makes files that only their owner can read
+        temporary.unlink()  # some want to make the file themselves
         yield temporary
         if temporary.stat().st_mode != mode:
             temporary.chmod(mode)

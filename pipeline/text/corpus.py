@@ -61,6 +61,13 @@ class Corpus(Chosen[CorpusPlugin]):
         """The splits that have to be held out of its training documents."""
         return tuple(split for split in SPLITS if split != "train" and split not in self.splits)
 
+    @property
+    def origin(self) -> str:
+        """Its name, and the user's files that it is read from, for messages."""
+        files = list(self.inputs)
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        return f"{self.name} ({files[0]}{more})" if files else self.name
+
     def documents(self, cache: Path, split: str) -> Iterator[Document]:
         """Yield the documents of a split."""
         if split not in self.splits:

@@ -86,13 +86,15 @@ class Packer:
             self._file.write(kept.tobytes())
             self._written += len(kept)
 
-    def blocks(self) -> Tensor:
-        """Return the blocks [N, length], mapped from the file; raise if there are none."""
+    def blocks(self, origin: str) -> Tensor:
+        """Return the blocks [N, length], mapped from the file; raise an error about their origin if there are none."""
         count = self._written // self._length
         if not count:
             read = f"{self._counts['documents']} documents with {self.tokens} tokens"
             fix = "give more text, a smaller `length` or, for what is held out, a larger `held_out`"
-            raise CorpusError(f"{self.name}: {read} do not fill one block of length = {self._length}; {fix}")
+            raise CorpusError(
+                f"{self.name} of {origin}: {read} do not fill one block of length = {self._length}; {fix}"
+            )
         with self._file:
             self._file.flush()
             # Not copy-on-write, which Linux refuses for files larger than the memory; torch wants a writable map.

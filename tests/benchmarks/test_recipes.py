@@ -43,6 +43,14 @@ def test_what_is_in_the_table_is_not_trained_again_unless_its_settings_change(
     assert trained == [0.5]
 
 
+def test_images_are_prepared(tmp_path: Path) -> None:
+    changes = ("data.images.train=40", "data.images.validation=10", "model.channels=8", "model.head_channels=8")
+    settings = [f"experiments.pixels.{change}" for change in changes]
+    base = {"path": {"name": "mask", "scheduler": "cubic"}, "loss": "cross_entropy"}
+    digits = Study("digits", tmp_path, "demo", "pixels", settings, base, 0.0001, 0, {"plain": {}})
+    assert 0 < digits.measured("plain")["validation_loss"] < 4
+
+
 @pytest.mark.parametrize("file", sorted(Path(study.__file__).parent.glob("*.yaml")), ids=lambda file: file.stem)
 def test_the_recipes_of_the_studies_are_valid(file: Path, tmp_path: Path) -> None:
     read = Study.read(file, tmp_path, None)

@@ -10,9 +10,12 @@ from pymatgen.core import Lattice
 from random_crystals import VOCABULARY, random_crystals, stirred
 from torch import Tensor
 
+from pipeline.config import Sampling
 from pipeline.crystals.networks.contacts import BINS, CUTOFF, STEEPNESS, VALUES, VOLUME, Contacts
 from pipeline.crystals.networks.crystal_dit import Options, build
 from pipeline.crystals.tokens import CELL, FIRST_ANGLE, FIRST_ELEMENT, FIRST_FRACTION, MASK, ONE, PER_ATOM, length_of
+from pipeline.networks.saved import Description, SavedModel
+from pipeline.sampling.conditions import conditions_of
 
 GUESSED, KNOWN = 0, 1
 REACH = CUTOFF / (BINS - 1)  # of a function that is zero but for its first bin
@@ -145,3 +148,15 @@ def test_nothing_is_excluded_while_a_network_trains() -> None:
 def test_a_shortest_distance_needs_contacts() -> None:
     with pytest.raises(ValueError, match="shortest: needs contacts: true"):
         Options(shortest=0.5)
+
+
+@pytest.mark.parametrize(
+    "options, shown",
+    [({}, None), ({"contacts": False}, None), ({"contacts": True, "shortest": 0.5}, "(contacts=True, shortest=0.5)")],
+)
+def test_the_tables_name_what_the_papers_network_does_not_have(options: dict[str, Any], shown: str | None) -> None:
+    chosen = {"model": {"name": "crystal_dit", "width": 16, **options}, "path": {"name": "mask"}}
+    given = chosen | {"loss": {"name": "cross_entropy"}, "run": "x", "seed": 0, "length": 86, "vocabulary": "v"}
+    saved = SavedModel(torch.nn.Identity(), None, Description.model_validate(given))
+    conditions = conditions_of(saved, None, Sampling(), 0)  # type: ignore[arg-type]
+    assert conditions.get("model") == (None if shown is None else f"crystal_dit {shown}")

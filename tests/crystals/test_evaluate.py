@@ -120,7 +120,7 @@ def test_what_new_is_compared_with_is_named_and_known_crystals_have_their_ids(
 
 
 def test_a_model_that_is_not_installed_is_said_before_any_work(config: Config, tmp_path: Path) -> None:
-    model = EnergyModelChoice(name="orb", options={"path": "weights.ckpt"})
+    model = EnergyModelChoice.model_validate({"name": "orb", "path": "weights.ckpt"})
     crystals = config.experiments["checkerboard"].crystals.model_copy(update={"energy_model": model})  # type: ignore[union-attr]
     experiment = config.experiments["checkerboard"].model_copy(update={"crystals": crystals})
     without = config.model_copy(update={"experiments": {"checkerboard": experiment}})

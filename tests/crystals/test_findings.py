@@ -71,7 +71,7 @@ def test_of_many_copies_the_first_is_shown() -> None:
 
 
 def test_a_count_has_all_its_digits() -> None:
-    assert [number_text(value) for value in (10000.0, 12.5, 0.012345)] == ["10000", "12.5", "0.01234"]
+    assert [number_text(value) for value in (10000.0, 12.5, 0.0123456)] == ["10000", "12.5", "0.01235"]
 
 
 def test_what_cannot_be_used_is_listed_with_its_reason() -> None:

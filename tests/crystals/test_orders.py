@@ -234,7 +234,6 @@ def test_the_order_is_recorded(generate: Callable[..., pd.DataFrame], tmp_path: 
 
 SALT = {"template": "salt.cif"}
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "nothing": ({}, "nothing is ordered; give --formula, --template"),
     "unknown element": ({"elements": ["Xx"]}, r"--elements Xx: 'Xx' is no element from Z = 1"),
     "element outside the vocabulary": ({"chemical_system": "Am-O"}, r"--chemical-system Am-O: 'Am' is no element"),
     "empty system": ({"chemical_system": ""}, "write symbols like Li-P-S"),

@@ -33,6 +33,7 @@ from pipeline.crystals.reference_energies import (
 from pipeline.crystals.reference_table import make_references, structure_key
 from pipeline.errors import KinoflowError
 from pipeline.store.parquet import write_table
+from pipeline.store.provenance import file_hash
 
 NA, CL = 11, 17
 SALT, NACL = ((NA, 1), (CL, 1)), {NA: 1, CL: 1}
@@ -75,7 +76,8 @@ def test_a_table_comes_back_as_it_was_and_makes_the_hull(tmp_path: Path) -> None
     assert back == references
     assert record["model"] == "model 1.0"
     assert description_of("model", tmp_path) == model_hull("model", tmp_path).description
-    assert model_hull("model", tmp_path).description == "2 known crystals, energies by model 1.0"
+    version = file_hash(path)[:12]
+    assert model_hull("model", tmp_path).description == f"2 known crystals, energies by model 1.0 (SHA-256 {version})"
 
 
 def test_a_model_without_a_table_has_a_hull_without_points_that_says_why(tmp_path: Path) -> None:

@@ -104,6 +104,13 @@ def test_heavy_hydrogen_is_a_row_with_a_reason(symbol: str) -> None:
     assert reason.startswith("deuterium or tritium (D, T)")
 
 
+def test_dysprosium_outside_of_a_loop_is_not_heavy_hydrogen() -> None:
+    single = SALT.partition("loop_\n _atom_site")[0].format(a="5.0")
+    single += "_atom_site_type_symbol Dy\n_atom_site_label Dy1\n_atom_site_fract_x 0\n_atom_site_fract_y 0\n"
+    [found] = crystals_in_cif(f"{single}_atom_site_fract_z 0\n_atom_site_occupancy 1\n", "single")
+    assert not str(found).startswith("deuterium")
+
+
 def test_a_cell_of_metres_is_a_row_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "long.cif").write_text(salt(a="1000000000.0"))
     assert read_structures(tmp_path)["reason"].tolist() == ["a side of more than 1,000 A"]

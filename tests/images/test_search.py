@@ -157,6 +157,15 @@ def test_the_samples_are_drawn_with_what_was_found(
     assert "weight=1.5" in conditions["corrector"]
 
 
+def test_the_step_is_searched_too(searched: Callable[..., Judge], folder: Path, tmp_path: Path) -> None:
+    config = configured(folder, velocity=["kinetic_optimal"], step=["exact", "paper_euler"], corrector=[0])
+    searched(config, 2.0, 1.0)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert [row["step"]["name"] for row in found["tried"]] == ["exact", "paper_euler"]
+    conditions = sample(config, RUN, folder, tmp_path / "samples", tmp_path / "found.json").conditions
+    assert conditions["step"] == "paper_euler"
+
+
 def test_a_file_is_refused_for_a_run_that_is_not_searched_and_required_for_one_that_is(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -79,7 +79,7 @@ def test_the_papers_tokens_take_the_disk_that_its_configuration_names(paper: She
 def test_runs_that_share_weights_train_once_and_sample_each(paper: Sheet) -> None:
     trained, sampled = flops(paper, "latents", "train"), flops(paper, "latents", "sample")
     assert list(trained) == ["ar", "mask_cubic", "metric"]
-    assert len(sampled) == 3 + 3 * 15 + 2 * 4
+    assert len(sampled) == 3 + 3 * 15 + 2 * 4 + 2
 
 
 def test_a_prediction_draws_its_samples_for_each_composition(paper: Sheet) -> None:

@@ -73,6 +73,14 @@ def test_a_law_comes_closer_to_the_truth_with_more_steps() -> None:
             assert all(b < a / 4 for a, b in zip(few["pairs"], many["pairs"], strict=True))
 
 
+@pytest.mark.parametrize("steps", [1, 2, 5, 16])
+def test_two_masked_tokens_are_wrong_only_if_they_are_drawn_in_one_step(steps: int) -> None:
+    oracle = bench()
+    truth = Truth.of(BOARD, oracle)
+    found = errors_of_law(truth, law_of(truth, oracle, row_of("mask", steps)))
+    assert found["pairs"] == [pytest.approx(0.5 / steps)]  # then half of the pairs are on squares without mass
+
+
 def test_errors_of_the_truth_itself_are_zero_and_independent_tokens_have_some() -> None:
     truth = Truth.of(SHORT, bench())
     own, null = errors_of_law(truth, truth.probabilities), errors_of_law(truth, independent(truth))
@@ -155,6 +163,13 @@ def test_the_verdict_follows_from_the_interval(better: list[float], worse: list[
     assert all(
         (row["claim"], row["smaller"], row["than"]) == ("velocity", "kinetic_optimal", "campbell") for row in found
     )
+
+
+def test_one_distribution_has_a_ratio_but_no_interval_and_no_verdict() -> None:
+    for row in verdicts(measured_pair([0.1], [0.2]), Steps(8, 64)):
+        assert row["error_ratio"] == pytest.approx(0.5)
+        assert "error_ratio_low" not in row
+        assert row["verdict"] == "no interval"
 
 
 def test_a_ratio_is_a_geometric_mean_over_distributions() -> None:

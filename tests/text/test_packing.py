@@ -25,7 +25,7 @@ def packed(texts: list[str], length: int, limit: int | None, folder: Path, *, st
 
 def test_blocks_are_the_documents_in_a_row_with_an_end_after_each(tmp_path: Path) -> None:
     packer = packed(["abc", "de", "fghi"], 4, None, tmp_path)
-    assert BYTES.decode(packer.blocks()) == ["abc<|endoftext|>", "de<|endoftext|>f", "ghi<|endoftext|>"]
+    assert BYTES.decode(packer.blocks("files")) == ["abc<|endoftext|>", "de<|endoftext|>f", "ghi<|endoftext|>"]
     assert packer.record() == {
         **{"documents": 3, "characters": 9, "bytes": 9, "words": None},
         **{"tokens": 9, "separators": 3, "blocks": 3, "dropped": 0},
@@ -34,7 +34,7 @@ def test_blocks_are_the_documents_in_a_row_with_an_end_after_each(tmp_path: Path
 
 def test_what_does_not_fill_a_block_is_dropped_and_counted(tmp_path: Path) -> None:
     packer = packed(["abcdé", "f"], 5, None, tmp_path)
-    assert packer.blocks().shape == (1, 5)
+    assert packer.blocks("files").shape == (1, 5)
     record = packer.record()
     assert (record["tokens"], record["separators"], record["dropped"], record["bytes"]) == (7, 2, 4, 7)
 
@@ -55,7 +55,7 @@ def test_a_stream_is_read_no_further_than_the_limit(tmp_path: Path) -> None:
 
     packer = Packer("train", BYTES, 10, 7, tmp_path)
     pack(in_order(packer, endless()), [packer], stop=True)
-    assert len(packer.blocks()) == 7
+    assert len(packer.blocks("files")) == 7
     assert taken["documents"] < 100
 
 
@@ -66,12 +66,12 @@ def test_a_set_that_is_not_stopped_is_counted_to_its_end(tmp_path: Path) -> None
 
 
 def test_a_set_without_a_block_is_an_error_that_says_why(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="train: 2 documents with 4 tokens do not fill one block of length = 100"):
-        packed(["ab", "cd"], 100, None, tmp_path).blocks()
+    with pytest.raises(CorpusError, match="train of files: 2 documents with 4 tokens do not fill one block"):
+        packed(["ab", "cd"], 100, None, tmp_path).blocks("files")
 
 
 def test_tokens_are_mapped_from_a_file_that_leaves_nothing_behind(tmp_path: Path) -> None:
-    blocks = packed(["abc"] * 10, 4, None, tmp_path).blocks()
+    blocks = packed(["abc"] * 10, 4, None, tmp_path).blocks("files")
     assert list(tmp_path.iterdir()) == []
     assert blocks.dtype == torch.uint16
     assert blocks.long()[:, 0].tolist() == [97] * 10
@@ -123,7 +123,7 @@ def packed_with_journal(
             yield packer, Document(text)
 
     pack(documents(), [packer], stop=True, journal=journal)
-    blocks, record = packer.blocks().tolist(), packer.record()
+    blocks, record = packer.blocks("files").tolist(), packer.record()
     journal.remove()
     return blocks, record
 

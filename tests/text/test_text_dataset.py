@@ -151,12 +151,13 @@ def test_too_little_text_is_an_error_that_says_how_much_there_is(tmp_path: Path)
     (tmp_path / "short.txt").write_text("One.|Two.|Three.")
     corpus = {"name": "files", "path": str(tmp_path / "short.txt"), "separator": "|"}
     with pytest.raises(
-        KinoflowError, match=r"(train|validation|test): 1 documents with \d tokens do not fill one block"
+        KinoflowError,
+        match=r"(train|validation|test) of files \(.*short\.txt\): 1 documents with \d tokens do not fill one block",
     ):
         prepare(options_of(corpus=corpus), 0, tmp_path)
 
 
 def test_fewer_documents_than_splits_are_refused_with_the_ways_out(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("All in one document. " * 100)
-    with pytest.raises(KinoflowError, match=r"files: 1 documents, but 3 splits .* `separator`"):
+    with pytest.raises(KinoflowError, match=r"files \(.*one\.txt\): 1 documents, but 3 splits .* `separator`"):
         prepare(options_of(corpus={"name": "files", "path": str(tmp_path / "one.txt")}), 0, tmp_path)

@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from pipeline.crystals.networks import CrystalLayout, present_atoms
 from pipeline.crystals.networks.contacts import Contacts
-from pipeline.crystals.tokens import CELL, FIRST_FRACTION, ONE, PER_ATOM
+from pipeline.crystals.networks.contents import Contents
+from pipeline.crystals.tokens import BEGIN, CELL, FIRST_ELEMENT, FIRST_FRACTION, ONE, PER_ATOM
 from pipeline.flow import device
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.attention import Sight
@@ -24,6 +25,8 @@ from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, Transform
 # parameters (around 25 million) but not this. 7/4 gives 25.2 million at the paper's size.
 CONDITION_RATIO = 7 / 4
 
+OURS = ("contacts", "shortest", "contents")  # the paper's network has none of them
+
 
 class Options(TransformerOptions):
     """The size of the network, and what it is told besides tokens."""
@@ -34,6 +37,11 @@ class Options(TransformerOptions):
     )
     shortest: float = Field(
         0.0, ge=0, le=2, description="with contacts: Angstrom below which no two atoms are put; 0: no limit"
+    )
+
+    contents: bool = Field(
+        False,
+        description="whether an element gets terms by how many atoms have it already; for mask paths",
     )
 
     @model_validator(mode="after")
@@ -60,6 +68,7 @@ class CrystalDit(Denoiser):
         self.split_atom = Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
         self.head = Head(width, condition_width, tokens)
         self.contacts = Contacts(tokens, options.shortest) if options.contacts else None
+        self.contents = Contents() if options.contents else None
         self.places: Tensor
         self.register_buffer("places", torch.arange(CELL + layout.atoms).clamp(max=CELL), persistent=False)
 
@@ -73,9 +82,7 @@ class CrystalDit(Denoiser):
             cell, atoms = features[:, :CELL], features[:, CELL:]
             split = self.split_atom(atoms).view(len(x), x.shape[1] - CELL, -1)  # [B, 4 a, W]
             logits = self.head(torch.cat([cell, split], dim=1), head_modulation)
-            return self._with_contacts(logits.flatten(0, 1), x, torch.arange(x.numel(), device=x.device)).view_as(
-                logits
-            )
+            return self._with_terms(logits.flatten(0, 1), x, torch.arange(x.numel(), device=x.device)).view_as(logits)
         crystal, column = at // x.shape[1], at % x.shape[1]
         atom, part = (column - CELL) // PER_ATOM, (column - CELL) % PER_ATOM
         place = torch.where(column < CELL, column, CELL + atom)
@@ -87,15 +94,19 @@ class CrystalDit(Denoiser):
         asked = self.blocks(features, modulations, sight, at=numbers[crystal, place])  # [n, W]
         split = self.split_atom(asked).unflatten(-1, (PER_ATOM, -1))[torch.arange(len(at), device=at.device), part]
         logits = self.head(torch.where(column[:, None] < CELL, asked, split), head_modulation, crystal)
-        return self._with_contacts(logits, x, at)
+        return self._with_terms(logits, x, at)
 
-    def _with_contacts(self, logits: Tensor, x: Tensor, at: Tensor) -> Tensor:
-        """Return the logits [n, K] of the tokens `at` [n], those of coordinates with what the atoms around say."""
-        if self.contacts is None:
-            return logits
-        which, terms = self.contacts(x, at)
-        added = functional.pad(terms, (FIRST_FRACTION, logits.shape[1] - ONE))
-        return logits.index_add(0, which, added.to(logits.dtype))
+    def _with_terms(self, logits: Tensor, x: Tensor, at: Tensor) -> Tensor:
+        """Return the logits [n, K] of the tokens `at` [n] with what the atoms around and the known elements say."""
+        if self.contacts is not None:
+            which, terms = self.contacts(x, at)
+            added = functional.pad(terms, (FIRST_FRACTION, logits.shape[1] - ONE))
+            logits = logits.index_add(0, which, added.to(logits.dtype))
+        if self.contents is not None:
+            which, terms = self.contents(x, at, self.layout.pad_token)
+            added = functional.pad(terms, (FIRST_ELEMENT, logits.shape[1] - BEGIN))
+            logits = logits.index_add(0, which, added.to(logits.dtype))
+        return logits
 
     def _rectangle(self, x: Tensor) -> tuple[Tensor, Sight]:
         """Return the features of the cells and of the atoms of crystals x [B, D], [B, 6 + a, W]; pads are hidden."""

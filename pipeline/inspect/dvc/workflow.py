@@ -40,7 +40,7 @@ class WorkflowJob:
 def workflow_jobs(config: Config) -> list[WorkflowJob]:
     """Return all jobs of a scale's workflow that make files, each after those that it reads from."""
     if not Path("Snakefile").is_file():
-        raise KinoflowError("Snakefile: no such file; run the command in the root of the repository")
+        raise KinoflowError("Snakefile: no such file; run the command in the root of the repository or project")
     stages = load_stages()
     planned = [job for job in _planned(config.scale) if job.rule.name != PAGE]
     return in_order([_described(job, stages, config) for job in planned])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.known.bench.claims import Claim, Measured
 from pipeline.known.bench.errors import PAIRS, interval
@@ -60,8 +60,8 @@ def _panels(claim: Claim, measured: Sequence[Measured]) -> dict[str, Lines]:
 def _draw_panel(panel: Axes, title: str, lines: Lines) -> None:
     for label, points in sorted(lines.items()):
         steps, errors = zip(*sorted(points, key=lambda point: point[0]), strict=True)
-        bands: list[Any] = [interval(values) for values in errors]
-        means, lows, highs = zip(*bands, strict=True)
+        bands = [interval(values) for values in errors]
+        means, lows, highs = ([band[place % len(band)] for band in bands] for place in range(3))
         (line,) = panel.plot(steps, means, marker="o", markersize=2.5, linewidth=1, label=label)
         panel.fill_between(
             steps, [max(low, 1e-6) for low in lows], highs, color=line.get_color(), alpha=0.2, linewidth=0
@@ -71,5 +71,5 @@ def _draw_panel(panel: Axes, title: str, lines: Lines) -> None:
     panel.set_title(title, fontsize=8)
     panel.set_xlabel("NFE", fontsize=7)
     panel.set_ylabel("total variation of pairs", fontsize=7)
-    panel.tick_params(labelsize=6)
+    panel.tick_params(which="both", labelsize=6)
     panel.legend(fontsize=5.5)

@@ -14,6 +14,8 @@ from pipeline.known.bench.rows import CONDITIONS, CONTROL, NONE
 
 ALL = "all"
 SUPPORTED, NOT_SUPPORTED, NOT_RESOLVED = "supported", "not supported", "not resolved"
+ONE_ONLY = "no interval"  # of one distribution; the ratio is that of this one
+RATIO = ("error_ratio", "error_ratio_low", "error_ratio_high")
 _LEAST = 1e-12  # smaller errors are rounding
 Measured = Mapping[str, Any]
 Conditions = Mapping[str, Any]
@@ -169,7 +171,9 @@ def _log_ratios(one: Measured, other: Measured, measure: str) -> list[float]:
 def _verdict(ratios: Sequence[Sequence[float]]) -> dict[str, Any]:
     """Return the mean ratio of errors with its interval over distributions, and what it says about the claim."""
     of_distributions = [sum(column) / len(column) for column in zip(*ratios, strict=True)]
-    mean, low, high = (math.exp(value) for value in interval(of_distributions))
-    said = SUPPORTED if high < 1 else NOT_SUPPORTED if low > 1 else NOT_RESOLVED
-    bounds = {"error_ratio": mean, "error_ratio_low": low, "error_ratio_high": high}
-    return {"comparisons": len(ratios), "distributions": len(of_distributions)} | bounds | {"verdict": said}
+    found = dict(zip(RATIO, map(math.exp, interval(of_distributions)), strict=False))
+    if len(of_distributions) == 1:
+        said = ONE_ONLY
+    else:
+        said = SUPPORTED if found[RATIO[2]] < 1 else NOT_SUPPORTED if found[RATIO[1]] > 1 else NOT_RESOLVED
+    return {"comparisons": len(ratios), "distributions": len(of_distributions)} | found | {"verdict": said}

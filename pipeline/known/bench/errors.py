@@ -10,6 +10,7 @@ from pipeline.flow.paths import Path
 from pipeline.flow.sampler import sample
 from pipeline.known.bench.rows import Row
 from pipeline.known.bench.truth import Truth, pooled
+from pipeline.sampling.correctors import corrector_of
 
 PAIRS, TRIPLES, EXCESS = "pairs", "triples", "excess_nats"
 NEIGHBOURS = {PAIRS: 2, TRIPLES: 3}
@@ -66,7 +67,7 @@ def drawn(truth: Truth, path: Path, row: Row, count: int, generator: torch.Gener
         steps=GRIDS.get(row.grid)(path, row.steps),
         velocity=row.follows,
         step=row.step,
-        corrector=row.corrects,
+        corrector=corrector_of(row.corrector),
         labels=labels_of(truth, total),
         generator=generator,
     ).tokens
@@ -90,13 +91,13 @@ def _variation(law: Tensor, truth: Tensor) -> list[float]:
     return ((law - truth).abs().flatten(1).sum(-1) / 2).tolist()
 
 
-def interval(values: Iterable[float]) -> tuple[float, float, float]:
-    """Return the mean and its 95 % interval (Student's t); one value alone is its own interval."""
+def interval(values: Iterable[float]) -> tuple[float] | tuple[float, float, float]:
+    """Return the mean and its 95 % interval (Student's t); of one value alone there is no interval."""
     from scipy.stats import t
 
     numbers = torch.tensor(list(values), dtype=torch.float64)
     mean = float(numbers.mean())
     if len(numbers) == 1:
-        return mean, mean, mean
+        return (mean,)
     half = float(t.ppf(0.975, len(numbers) - 1)) * float(numbers.std()) / len(numbers) ** 0.5
     return mean, mean - half, mean + half

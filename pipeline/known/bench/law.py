@@ -14,6 +14,7 @@ from pipeline.flow.posterior import constrain
 from pipeline.flow.steps import Transition
 from pipeline.known.bench.rows import Row
 from pipeline.known.bench.truth import Truth
+from pipeline.sampling.correctors import corrector_of
 
 
 class Laws:
@@ -30,7 +31,7 @@ class Laws:
 
     def law(self, row: Row) -> Tensor:
         """Return the distribution of the sampler's sequences, [U, C, ..., C]."""
-        transition = Transition(self._path, row.follows, row.step, row.corrects)
+        transition = Transition(self._path, row.follows, row.step, corrector_of(row.corrector))
         grid = GRIDS.get(row.grid)(self._path, row.steps)
         count, size = self._truth.count, self._path.vocabulary.size
         source = self._source[self._tokens].expand(count, 1, self._length, -1)

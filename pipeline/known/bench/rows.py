@@ -7,9 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from pipeline.config import Corrector as ChosenCorrector
-from pipeline.config import Oracle
-from pipeline.flow.correctors import Corrector
+from pipeline.config import Corrector, Oracle
 from pipeline.flow.state import State, at
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.velocities.net_rates import out_of
@@ -33,19 +31,13 @@ class Row:
     options: tuple[tuple[str, Any], ...]
     step: str
     grid: str
-    corrector: ChosenCorrector | None
+    corrector: Corrector | None
     steps: int
 
     @property
     def follows(self) -> Velocity:
         """The velocity as a function."""
         return wrong_sign if self.velocity == CONTROL else VELOCITIES.bind(self.velocity, **dict(self.options))
-
-    @property
-    def corrects(self) -> Corrector | None:
-        """The corrector, if there is one."""
-        chosen = self.corrector
-        return None if chosen is None else Corrector(**chosen.model_dump(exclude={"kind"}), kind=chosen.kind.name)
 
     def conditions(self, oracle: Oracle) -> dict[str, Any]:
         """Return what the tables say about the row, by `CONDITIONS`."""
@@ -67,7 +59,7 @@ def _options(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in options.items())
 
 
-def _weight(corrector: ChosenCorrector) -> str:
+def _weight(corrector: Corrector) -> str:
     """Return the weight of a corrector as a formula, such as `4 t (1-t)`."""
     powers = ((corrector.rise, "t"), (corrector.fall, "(1-t)"))
     factors = [base if power == 1 else f"{base}^{power:g}" for power, base in powers if power]

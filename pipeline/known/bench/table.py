@@ -42,7 +42,7 @@ def _about(oracle: Oracle) -> str:
 def _errors(errors: Mapping[str, Sequence[float]]) -> Row:
     found: Row = {}
     for name, values in errors.items():
-        found |= dict(zip((name, f"{name}_low", f"{name}_high"), interval(values), strict=True))
+        found |= dict(zip((name, f"{name}_low", f"{name}_high"), interval(values), strict=False))  # one has no interval
     return found
 
 

@@ -105,7 +105,7 @@ def prepare(options: Options, seed: int, cache: Path) -> TokenData:
     wanted = 1 + len(corpus.missing)
     found = sum(1 for _ in islice(corpus.training_documents(cache), wanted))
     if found < wanted:
-        few = f"{corpus.name}: {found} documents, but {wanted} splits are to be made of them"
+        few = f"{corpus.origin}: {found} documents, but {wanted} splits are to be made of them"
         fix = "cut a .txt file into documents by its `separator`, or give the other splits files of their own"
         raise CorpusError(f"{few}; give more, {fix}")
     held_out = HeldOut(options.held_out, corpus.missing, derive_seed(seed, "text"))
@@ -150,7 +150,7 @@ def _packed_splits(
                 packer.restore(None)
                 pack(in_order(packer, corpus.documents(cache, packer.name)), [packer], stop=True)
         records = {name: {"split": name} | described | packer.record() for name, packer in packers.items()}
-        blocks = {name: packer.blocks() for name, packer in packers.items()}
+        blocks = {name: packer.blocks(corpus.origin) for name, packer in packers.items()}
         journal.remove()
     return blocks, records
 
@@ -163,7 +163,7 @@ def _packed_evaluation(
     packer = Packer(corpus.name, tokenizer, options.length, options.test, cache)
     # A test split is read to its end, to count its words and tokens; a stream may have no end.
     pack(in_order(packer, corpus.documents(cache, split)), [packer], stop=split == "all")
-    return packer.blocks(), {"split": split} | corpus.described() | packer.record()
+    return packer.blocks(corpus.origin), {"split": split} | corpus.described() | packer.record()
 
 
 def _shuffled(blocks: Tensor, seed: int) -> Tensor:

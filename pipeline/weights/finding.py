@@ -1,0 +1,39 @@
+"""Where weights are: in the project's folder `weights`, in any folder, or on the Hugging Face Hub."""
+
+import os
+from pathlib import Path
+
+from pipeline.errors import KinoflowError, did_you_mean
+from pipeline.store import shipped
+from pipeline.weights.folder import CARD, CONFIG, INDEX, NETWORK, TOKENIZER, TOKENS
+
+SHIPPED = shipped.SHIPPED / "weights"
+HUB = "hub:"
+
+
+def folder_of(name: str) -> Path:
+    """Return the folder of weights: those that come with the project by their name, a path, or `hub:user/name`."""
+    if name.startswith(HUB):
+        return _from_hub(name)
+    for folder in (Path(name), SHIPPED / name):
+        if (folder / INDEX).is_file():
+            return folder
+    if Path(name).is_dir() or os.sep in name:
+        raise KinoflowError(f"--weights {name}: no folder with {INDEX}; give one from `export-weights`")
+    known = sorted(file.parent.name for file in SHIPPED.glob(f"*/{INDEX}"))
+    raise KinoflowError(f"--weights {name}: no such weights; {did_you_mean(name, known)}, a folder, or {HUB}user/name")
+
+
+def _from_hub(name: str) -> Path:
+    """Download a repository `hub:user/name` or `hub:user/name@revision`, unless it is in the cache of the Hub."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    repository, _, revision = name.removeprefix(HUB).partition("@")
+    files = [INDEX, CARD, NETWORK, TOKENS, CONFIG, TOKENIZER]
+    try:
+        return Path(snapshot_download(repository, revision=revision or None, allow_patterns=files))
+    except (*HfHubHTTPError.__bases__, ValueError) as error:  # of the network, of its library for HTTP, of names
+        why = str(error).strip().splitlines()[0]
+        fix = "check the name and the network (HF_ENDPOINT, https_proxy), or give the path of a copy"
+        raise KinoflowError(f"--weights {name}: cannot be had from the Hub ({why}); {fix}") from error
