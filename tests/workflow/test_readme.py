@@ -45,6 +45,17 @@ def small_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         experiments = one_run | (crystals | text | images if scale == "demo" else {})
         content = yaml.safe_dump(TINY | {"scale": scale, "experiments": experiments})
         (project.folder / f"config/{scale}.yaml").write_text(content)
+    bench = {
+        "law": "exact",
+        "distributions": 2,
+        "few": 4,
+        "many": 8,
+        "paths": {"mask": {"name": "mask", "scheduler": "linear"}},
+        "rows": [{"steps": [4, 8]}],
+    }
+    chains = {"data": {"name": "markov", "states": 3, "length": 3}, "oracle": bench}
+    oracle = {"scale": "oracle", "results": "results", "experiments": {"short_chains": chains}}
+    (project.folder / "config/oracle.yaml").write_text(yaml.safe_dump(oracle))
     assert project.run("git", "init", "--quiet").returncode == 0
     return project
 
@@ -73,6 +84,7 @@ def test_every_command_runs(small_project: Project) -> None:
     for file in ("tables/checkerboard.csv", "tables/checkerboard.md", "figures/checkerboard.png"):
         assert (small_project.folder / "results/small" / file).exists()
         assert (small_project.folder / "results/demo" / file).exists()
+    assert "mask" in (small_project.folder / "results/oracle/tables/short_chains_oracle.md").read_text()
 
 
 def test_crystals_of_a_formula_have_exactly_its_elements(small_project: Project) -> None:
