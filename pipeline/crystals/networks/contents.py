@@ -12,7 +12,7 @@ from pipeline.crystals.tokens import BEGIN, CELL, FIRST_ELEMENT, PER_ATOM
 
 ELEMENTS = BEGIN - FIRST_ELEMENT
 COUNTS = 7  # atoms of an element: 0, 1, ..., 5, more
-DISTINCT = 7  # elements of a crystal: 0, 1, ..., 5, more
+DISTINCT = 5  # elements of a crystal: 0, 1, 2, 3, more
 LEFT = (2, 3, 5, 9)  # hidden atoms: 1, 2, 3 or 4, 5 to 8, more
 STEEPNESS = 8.0  # nats by which a term changes if its weight changes by one
 
