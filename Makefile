@@ -19,10 +19,10 @@ export OPENBLAS_NUM_THREADS := 1
 export MPLBACKEND := Agg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help demo oracle test test-cluster fuzz faults bench setup format schema dvc lock clean
+.PHONY: help demo oracle test browser test-cluster fuzz faults bench setup docs format schema dvc lock clean
 
 help:
-	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger)"
+	@echo "make demo          run the whole workflow at the demo scale (SCALE=small or SCALE=paper: larger; VERBOSE=1: all)"
 	@echo "make oracle        measure samplers with exact posteriors, without a network: tables of errors and verdicts"
 	@echo "make test          format, lint and type checks, then all tests"
 	@echo "make test-cluster  all experiments on a SLURM of this machine, jobs killed midway (Debian, as root)"
@@ -30,6 +30,7 @@ help:
 	@echo "make faults        errors, torn writes and kills at every write of the main stages"
 	@echo "make bench         two ways of doing each thing, compared by CPU time; BENCHMARKS=closed_forms: only some"
 	@echo "make setup         only the virtual environment in $(VENV)"
+	@echo "make docs          build the documentation as a site in site/"
 	@echo "make format        format the Python and Snakemake files"
 	@echo "make schema        regenerate workflow/schemas/config.schema.yaml"
 	@echo "make dvc           regenerate dvc.yaml from the workflow (SCALE=small or SCALE=paper: for that scale)"
@@ -37,20 +38,30 @@ help:
 	@echo "make clean         remove the virtual environment and the caches (not data or results)"
 
 demo: $(STAMP)
-	snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=$(SCALE)
-	@echo && cat results/$(SCALE)/tables/*.md && echo && ls results/$(SCALE)/figures/*.png
+	@KINOFLOW_AGAIN="make demo$(if $(filter-out demo,$(SCALE)), SCALE=$(SCALE))" \
+		snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=$(SCALE)
+	@echo "tables: results/$(SCALE)/tables, figures: results/$(SCALE)/figures"
+	@echo "The results page: file://$(CURDIR)/results/$(SCALE)/report/index.html"
 
 oracle: $(STAMP)
 	snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs --config scale=oracle
 	@echo && for table in results/oracle/tables/*_claims.md; do echo "$$table" && sed '/^By path:/,$$d' "$$table"; done
 
-test: $(STAMP)
+# The tests of the results page need a browser. As root on Debian it is installed; elsewhere these tests are skipped.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+			&& { apt-get install --yes --no-install-recommends chromium chromium-driver >/dev/null 2>&1 \
+				|| { apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver; } >/dev/null 2>&1; }; } \
+		|| echo "no browser: the tests of the results page in a browser are skipped (they need chromium and chromium-driver)"
+
+test: $(STAMP) browser
 	ruff check
 	ruff format --check
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
-	pytest -n 2 --dist loadfile --no-loadscope-reorder
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
 
 test-cluster: $(STAMP)
 	pytest tests/cluster
@@ -79,6 +90,10 @@ format: $(STAMP)
 	ruff check --fix
 	ruff format
 	snakefmt Snakefile workflow
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
+	@echo "site/index.html"
 
 schema: $(STAMP)
 	python -m pipeline schema --output workflow/schemas/config.schema.yaml

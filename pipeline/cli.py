@@ -11,10 +11,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from pipeline.commands.given import FLAGS, Flags
 from pipeline.errors import KinoflowError, did_you_mean, without_secrets
@@ -24,6 +25,13 @@ from pipeline.store.atomic import BROKEN, FORBIDDEN, FULL
 from pipeline.store.provenance import set_command
 from pipeline.store.writable import check_distinct, check_file, check_folder
 
+GROUPS = (
+    ("Begin", ("init", "check", "plan", "preflight", "fetch", "train-crystals")),
+    ("Generate and evaluate", ("generate-", "evaluate-", "dft-")),
+    ("Look at results", ("trace", "show", "compare", "serve")),
+)
+STAGES = "Stages of the workflow, which it calls in their order"
+UPKEEP = "For the upkeep of a project"
 ERROR = 2  # exit status of an error that is explained in one message
 INTERRUPTED = 130  # as shells have it
 GO_ON = "run the same again; it goes on from what is finished"
@@ -69,8 +77,23 @@ def application(arguments: Sequence[str]) -> App:
     if word and not word.startswith("-") and word not in modules:
         raise KinoflowError(f"{word}: no such command; {did_you_mean(word, list(modules))}")
     for name in [word] if word in modules else modules:
-        app.command(as_command(name, modules[name]), name=name, sort_key=list(modules).index(name))
+        group = group_of(*place_of(name, modules[name]))
+        app.command(as_command(name, modules[name]), name=name, group=group, sort_key=list(modules).index(name))
     return app
+
+
+@cache  # Cyclopts wants the same object for all commands of a group
+def group_of(place: int, title: str) -> Group:
+    """Return a group of the help."""
+    return Group(title, sort_key=place)
+
+
+def place_of(name: str, module: str) -> tuple[int, str]:
+    """Return the place and title of the group in which the help lists a command; stages come last."""
+    if module.startswith(f"{__package__}.stages"):
+        return len(GROUPS) + 1, STAGES
+    chosen = [(place, title) for place, (title, starts) in enumerate(GROUPS) if name.startswith(starts)]
+    return chosen[0] if chosen else (len(GROUPS), UPKEEP)
 
 
 def command_modules() -> dict[str, str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "profiles", "pipeline", "config", "envs")
 VICTIMS = ("job", "snakemake", "everything")
-UNLIKE = ("logs", "benchmarks", "checkpoints", "tensorboard", "journals")  # they say when, or how often
+UNLIKE = ("logs", "benchmarks", "checkpoints", "tensorboard", "journals", "report")  # they say when, or how often
 FRUITLESS = 5  # runs in a row that may end with an error, without a kill, before this gives up
 
 

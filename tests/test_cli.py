@@ -16,7 +16,8 @@ import pytest
 import yaml
 from cyclopts import Parameter
 
-from pipeline.cli import command_modules, main
+from pipeline.cli import GROUPS, UPKEEP, command_modules, main
+from pipeline.cli import STAGES as STAGES_TITLE
 from pipeline.commands.given import FLAGS
 from pipeline.stages.job import Job, RunJob
 from pipeline.stages.parameters import READ
@@ -39,21 +40,13 @@ STAGES = (
     *("reference", "relax", "sample", "score", "search", "sweeps", "table", "texts", "tokenizer-report", "train"),
     *("train-classifier", "train-tokenizer"),
 )
-COMMANDS = (
+COMMANDS = (  # as the help lists them
+    *("check", "fetch", "init", "plan", "preflight", "train-crystals"),
+    *("dft-collect", "dft-inputs", "evaluate-crystals", "evaluate-images"),
+    *("generate-crystals", "generate-images", "generate-text"),
+    *("trace",),
+    *("calibrate-models", "dvc", "export-weights", "jobs", "reference-energies", "schema"),
     *STAGES,
-    *("calibrate-models", "check", "dft-collect", "dft-inputs", "dvc", "evaluate-crystals", "evaluate-images"),
-    *(
-        "export-weights",
-        "fetch",
-        "generate-crystals",
-        "generate-images",
-        "generate-text",
-        "jobs",
-        "plan",
-        "preflight",
-        "reference-energies",
-    ),
-    *("schema", "trace"),
 )
 
 
@@ -100,8 +93,18 @@ def help_in(metadata: object) -> bool:
 
 def test_the_list_of_commands_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
-    listed = re.findall(r"^│ ([a-z-]+) ", capsys.readouterr().out, re.MULTILINE)
+    shown = capsys.readouterr().out
+    listed = re.findall(r"^│ ([a-z-]+) ", shown, re.MULTILINE)
+    titles = set(re.findall(r"^╭─ (.*?) ─", shown, re.MULTILINE))
     assert tuple(name for name in listed if name != "--help") == COMMANDS
+    assert {title for title, _ in GROUPS} | {STAGES_TITLE, UPKEEP} <= titles
+
+
+def test_every_group_of_the_help_names_commands_that_exist_or_begin_so() -> None:
+    others = ("show", "compare", "serve")
+    for _, starts in GROUPS:
+        for start in starts:
+            assert start in others or any(name.startswith(start) for name in command_modules()), start
 
 
 def test_help_imports_nothing_that_computes() -> None:

@@ -88,3 +88,31 @@ def test_a_network_that_is_not_told_the_time_needs_a_path_that_can_do_without(ti
         ConfigError, match=r"runs\.metric\.model\.time = false: the posterior of the path 'metric' depends"
     ):
         load_config(tiny_file(changed(runs={"metric": {"model": blind}})))
+
+
+def test_steps_and_correctors_are_swept(tiny_file: Callable[..., Path], tmp_path: Path) -> None:
+    sweep = {"runs": ["metric"], "step": ["euler"], "corrector": [0, 1.5, {"weight": 1, "rise": 2}]}
+    runs = load_config(tiny_file(changed(sweep=sweep))).experiments["checkerboard"].runs
+    added = {name: run.sampling for name, run in runs.items() if run.weights}
+    assert list(added) == [f"metric_step_euler_corrector_{word}" for word in ("0", "1_5", "weight_1_rise_2")]
+    none, weight, whole = added.values()
+    assert none.corrector is None
+    assert weight.corrector is not None
+    assert (weight.corrector.weight, weight.corrector.rise, weight.step.name) == (1.5, 1.0, "euler")
+    assert whole.corrector is not None
+    assert (whole.corrector.weight, whole.corrector.rise) == (1.0, 2.0)
+    config = load_config(tiny_file(changed(sweep=sweep)))
+    write_config(tmp_path / "written.yaml", config)
+    assert load_config(tmp_path / "written.yaml", [{"seed": 0}]) == config  # expanded again
+
+
+def test_a_swept_corrector_replaces_that_of_the_experiment(tiny_file: Callable[..., Path], tmp_path: Path) -> None:
+    own = {"sampling": {"corrector": {"weight": 3, "rise": 4}}, "sweep": {"runs": ["metric"], "corrector": [0, 2]}}
+    config = load_config(tiny_file(changed(**own)))
+    runs = config.experiments["checkerboard"].runs
+    assert runs["metric_corrector_0"].sampling.corrector is None
+    swept = runs["metric_corrector_2"].sampling.corrector
+    assert swept is not None
+    assert (swept.weight, swept.rise) == (2, 1)
+    write_config(tmp_path / "written.yaml", config)
+    assert load_config(tmp_path / "written.yaml") == config

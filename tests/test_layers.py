@@ -16,6 +16,7 @@ LAYERS = (
     ("networks",),
     ("training", "sampling", "scoring", "report"),
     ("known", "crystals", "text", "images", "weights"),
+    ("page",),
     ("stages",),
     ("inspect",),
     ("commands",),

@@ -21,10 +21,10 @@ def fetch(
         mirror: folder with copies (default: data.mirror)
         order: kinds of sources to try (default: data.order)
     """
-    from pipeline.config.loading import load_config, parse_setting
+    from pipeline.config.loading import load_layered, parse_setting
     from pipeline.fetch.fetching import fetch_by_name, list_resources
 
-    settings = load_config(config, map(parse_setting, set), choices=False).data
+    settings = load_layered(config, map(parse_setting, set), choices=False).data
     folder = cache or Path(settings.cache)
     copies = mirror or (Path(settings.mirror) if settings.mirror else None)
     for name in names:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Config, Experiment
-from pipeline.config.loading import load_config, parse_setting
+from pipeline.config.loading import load_layered, parse_setting
 from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.stages import parameters
 from pipeline.stages.job import Job, RunJob
@@ -26,12 +26,22 @@ class Given:
     @cached_property
     def config(self) -> Config:
         """The configuration."""
-        return load_config(self.file, map(parse_setting, self.settings))
+        return load_layered(self.file, map(parse_setting, self.settings))
 
     @property
     def results(self) -> Path:
         """The folder of the scale's results."""
         return Path(self.config.results) / self.config.scale
+
+    @property
+    def page(self) -> Path:
+        """The folder of the results page."""
+        return self.results / Path(Place.PAGE.value).parent
+
+    def only(self, experiments: Sequence[str]) -> Config:
+        """Return the configuration with these experiments only; without any, with all."""
+        chosen = {name: self.experiment(name) for name in experiments}
+        return self.config.model_copy(update={"experiments": chosen}) if chosen else self.config
 
     def experiment(self, name: str) -> Experiment:
         """Return an experiment; it is an error if there is none of this name."""
@@ -47,6 +57,13 @@ class Given:
             raise KinoflowError(f"--run {run!r}: not in {self.file}; {did_you_mean(run, runs)}")
         return RunJob(self.config, experiment, run)
 
+    def elsewhere(self, path: Path) -> str:
+        """Return a remark if another scale has the result that this one lacks."""
+        scales = [folder for folder in sorted(Path(self.config.results).glob("*")) if folder != self.results]
+        inside = path.relative_to(self.results) if path.is_relative_to(self.results) else path.absolute()
+        found = [folder.name for folder in scales if (folder / inside).is_file()]
+        return f"; the scale {found[0]} has it: --config config/{found[0]}.yaml" if found else ""
+
     def trained(self, job: Job, tokens: Path | None, weights: Path | None) -> tuple[Path, Path]:
         """Return the tokens and weights of a finished run: the given files, or those in the scale's results."""
         run = job.run.weights or job.name
@@ -55,7 +72,8 @@ class Given:
         for path in (tokens, weights or known):
             if not path.is_file():
                 train = f"snakemake --cores all --config scale={self.config.scale} -- {known}"
-                raise KinoflowError(f"{path}: no such file; train the run with `{train}`, or name another file")
+                hint = f"train the run with `{train}`, or name another file{self.elsewhere(path)}"
+                raise KinoflowError(f"{path}: no such file; {hint}")
         self._note_differences(job, weights or known)
         return tokens, weights or known
 

@@ -1,15 +1,22 @@
 from pipeline.commands.given import Given
-from pipeline.stages.parameters import OptionalOutput
+from pipeline.stages.parameters import OptionalOutput, Texts
 
 
 def plan(
-    given: Given, *, gpu: str = "A100", utilisation: float = 0.35, measure: bool = False, json: OptionalOutput = None
+    given: Given,
+    *,
+    experiment: Texts = (),
+    gpu: str = "A100",
+    utilisation: float = 0.35,
+    measure: bool = False,
+    json: OptionalOutput = None,
 ) -> None:
     """Print what a configuration asks for: jobs, parameters, FLOPs, GPU-hours, disk.
 
     Reads only the configuration. Needs neither data nor a GPU.
 
     Args:
+        experiment: only these experiments (default: all)
         gpu: kind of GPU to compare time limits for
         utilisation: share of the GPU's peak that is reached
         measure: also run a few training steps of each network here
@@ -24,9 +31,10 @@ def plan(
 
     kind = gpu_named(gpu)
     check_utilisation(utilisation)
-    sheet = sheet_of(given.config)
-    found = list(measured(given.config, sheet)) if measure else []
-    estimate = Estimate(sheet, kind, utilisation, found, finished_trainings(given.config))
+    config = given.only(experiment)
+    sheet = sheet_of(config)
+    found = list(measured(config, sheet)) if measure else []
+    estimate = Estimate(sheet, kind, utilisation, found, finished_trainings(config))
     print(shown(estimate), end="")
     if json:
         write_json(json, record_of(estimate))

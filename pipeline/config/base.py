@@ -11,13 +11,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pipeline.config.problems import Problem, refuse
 
 REFERENCES = {
-    "images": "held-out images (floor)",
-    "data": "data (ceiling)",
-    "independent": "independent columns (null)",
-    "shuffled": "independent columns, shuffled atoms (null)",
+    "images": "held-out images",
+    "data": "held-out data",
+    "independent": "independent columns",
+    "shuffled": "independent columns, shuffled atoms",
 }
 
-PREDICTED = {"data": "tokenised test structures (ceiling)", "random": "random structures (null)"}  # without a network
+PREDICTED = {"data": "tokenised test structures", "random": "random structures"}  # without a network
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 

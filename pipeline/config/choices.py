@@ -74,6 +74,12 @@ class DataChoice(Choice):
 
     SOURCE = "pipeline.config.plugins.DATASETS"
 
+    @property
+    def subject(self) -> str:
+        """What networks are trained on: the corpus, the set of images, or the data set itself."""
+        chosen = self.options.get("corpus") or self.options.get("images") or self.name
+        return str(chosen["name"] if isinstance(chosen, dict) else chosen)
+
 
 class ModelChoice(Choice):
     """A network: a file in `pipeline/<modality>/networks`."""

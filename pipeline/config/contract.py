@@ -3,6 +3,7 @@
 Each plugin has its own options, so their type is not known here.
 """
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, TypeVar
@@ -33,8 +34,8 @@ class Contract:
         return list(self.FILES)
 
     def inputs(self, options: Any) -> list[Path]:
-        """Return the user's files and folders that are read, missing ones too."""
-        return []
+        """Return the user's files and folders that are read, missing ones too: every path among the options."""
+        return list(paths_in(options))
 
     def hub_names(self, options: Any) -> list[str]:
         """Return the names of what is read from the Hugging Face Hub."""
@@ -61,6 +62,18 @@ class Contract:
     def _lacks(self, name: str, wanted: str) -> KinoflowError:
         file = self._file.relative_to(PACKAGE.parent) if self._file.is_relative_to(PACKAGE.parent) else self._file
         return KinoflowError(f"{file}: does not define {name}; add {wanted}")
+
+
+def paths_in(options: Any) -> Iterator[Path]:
+    """Yield the paths among options, those in lists and in options of options too; a folder's files one by one."""
+    if isinstance(options, Path):
+        yield from sorted(file for file in options.rglob("*") if file.is_file()) if options.is_dir() else [options]
+    elif isinstance(options, BaseModel | Mapping):
+        for _, value in options if isinstance(options, BaseModel) else options.items():
+            yield from paths_in(value)
+    elif isinstance(options, list | tuple):
+        for value in options:
+            yield from paths_in(value)
 
 
 def view(module: ModuleType, contract: type[C]) -> C:

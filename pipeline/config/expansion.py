@@ -9,9 +9,10 @@ from itertools import product
 from typing import Any
 
 from pipeline.config.problems import Problem
-from pipeline.config.runs import Sampling, Sweep
+from pipeline.config.runs import Corrector, Sampling, Sweep
 from pipeline.errors import did_you_mean
 
+_CORRECTOR = Corrector(weight=0).model_dump(mode="json")
 SHARED = ("model", "training", "sampling")  # what a run takes from its experiment
 
 
@@ -71,12 +72,12 @@ def _swept(experiment: dict[str, Any]) -> dict[str, Any]:
         if not all(isinstance(values, list | tuple) for values in grid.values()):
             continue  # validation reports what is malformed
         grid = {key: values for key, values in grid.items() if values}
-        needs_path = bool({"steps", "velocity", "step"} & grid.keys())
+        needs_path = bool({"steps", "velocity", "step", "corrector"} & grid.keys())
         names = _with_networks(experiment, sweep.get("runs"), needs_path) if grid else []
         for name, values in product(names, product(*grid.values())):
-            sampling = dict(zip(grid, values, strict=True))
+            words = [f"{key}_{_word(_short(key, value))}" for key, value in zip(grid, values, strict=True)]
+            sampling = {key: _sampled(key, value) for key, value in zip(grid, values, strict=True)}
             if not _has(merge(experiment, experiment["runs"][name]), sampling):
-                words = [f"{key}_{_word(value)}" for key, value in sampling.items()]
                 swept["_".join([name, *words])] = {"weights": name, "sampling": sampling}
     return swept
 
@@ -101,6 +102,23 @@ def _has(run: Mapping[str, Any], sampling: dict[str, Any]) -> bool:
 
 def _named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
+
+
+def _short(key: str, value: Any) -> Any:
+    """Return a value of a sweep without the numbers of a corrector that are its defaults."""
+    if key != "corrector" or not isinstance(value, dict):
+        return value
+    given = {name: value[name] for name in _CORRECTOR if name in value}
+    return {name: one for name, one in given.items() if name == "weight" or _named(one) != _named(_CORRECTOR[name])}
+
+
+def _sampled(key: str, value: Any) -> Any:
+    """Return a value of a sweep as `sampling` has it: a corrector's weight stands for the corrector, 0 for none."""
+    if key != "corrector":
+        return value
+    if isinstance(value, dict):
+        return _CORRECTOR | value
+    return None if value == 0 else _sampled(key, {"weight": value})
 
 
 def _with_networks(experiment: dict[str, Any], names: Any, needs_path: bool) -> list[str]:
@@ -129,7 +147,7 @@ def _word(value: Any) -> str:
     """Return a value, or the name and options of a choice, as a part of a run's name."""
     if isinstance(value, dict):
         options = [part for key, inner in value.items() if key != "name" for part in (key, _word(inner))]
-        return "_".join([str(value.get("name")), *options])
+        return "_".join([str(value["name"]), *options] if "name" in value else options)
     return re.sub("[^0-9A-Za-z]", "_", f"{value:g}" if isinstance(value, float) else str(value))
 
 

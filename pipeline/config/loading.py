@@ -31,8 +31,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
 _SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
-def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True) -> Config:
+def load_config(
+    path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True, said: str = ""
+) -> Config:
     """Return the configuration in `path` with `overrides` merged over it; raise a ConfigError that lists all problems.
+
+    The error names the file `said`, if the problems may come from another one.
 
     Without `choices`, the names and options of paths, models, metrics, ... are not checked. This saves importing torch.
     A file from `write_config` was checked before it was written, and is not checked again.
@@ -56,8 +60,29 @@ def load_config(path: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choi
             problems += problems_of_combinations(experiment, ("experiments", name), complete)
     problems = without_repetitions(problems, added_runs(raw, expanded))
     if config is None or problems:
-        raise ConfigError(str(path), problems)
+        if _is_resolved(path):
+            again = "was resolved by another version, or edited; use config/<scale>.yaml, or run the workflow again"
+            problems = [Problem((), None, again), *problems]
+        raise ConfigError(said or str(path), problems)
     return config
+
+
+def load_layered(file: Path, overrides: Iterable[Mapping[str, Any]] = (), *, choices: bool = True) -> Config:
+    """Return the configuration in `file`; what it leaves out is that of its scale, as in `snakemake --configfile`.
+
+    The scale is the file's key `scale`, or demo. Its own configuration is `config/<scale>.yaml`, in the working
+    directory. A file that is this one, or that `write_config` wrote, or whose scale has none, has everything.
+    """
+    base = None if _is_resolved(file) else Path("config") / f"{read_yaml(file).get('scale', 'demo')}.yaml"
+    if base is None or not base.is_file() or base.samefile(file):
+        return load_config(file, overrides, choices=choices)
+    return load_config(base, [read_yaml(file), *overrides], choices=choices, said=str(file))
+
+
+def _is_resolved(file: Path) -> bool:
+    with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8") as stream:
+        return _FIRST_LINE.fullmatch(stream.readline().rstrip("\n")) is not None
+    return False
 
 
 def _valid_experiments(config: Config | None, expanded: dict[str, Any]) -> Iterator[tuple[str, Experiment, bool]]:
@@ -110,7 +135,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; a duplicate key is an error."""
     if not path.is_file():
         near = ", ".join(sorted(str(file) for file in path.parent.glob("*.yaml"))) or "no .yaml file in its folder"
-        raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}")])
+        fix = "give one with --config, or work in the root of the repository or project"
+        raise ConfigError(str(path), [Problem((), None, f"no such file; there is {near}; {fix}")])
     try:
         raw = plain_yaml(path.read_text(encoding="utf-8"))
     except ValueError as error:

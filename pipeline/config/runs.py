@@ -133,7 +133,10 @@ class Sweep(Strict):
     velocity: tuple[Annotated[VelocityChoice, NameAlone], ...] = Field(
         (), description="velocities, of runs with a path"
     )
-    step: tuple[Annotated[StepChoice, NameAlone], ...] = Field((), description="kinds of steps, of runs with a path")
+    step: tuple[Annotated[StepChoice, NameAlone], ...] = Field((), description="kinds of step, of runs with a path")
+    corrector: tuple[Annotated[float, Field(ge=0)] | Corrector, ...] = Field(
+        (), description="correctors, each a weight or all of its numbers, of runs with a path; 0: none"
+    )
     temperature: tuple[Annotated[float, Field(ge=1e-4, le=1e4)], ...] = Field((), description="temperatures")
     guidance: tuple[Annotated[float, Field(ge=0, le=1e4)], ...] = Field((), description="scales of guidance")
 

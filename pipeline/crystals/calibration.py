@@ -17,7 +17,7 @@ from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.hull import DATA_SET, ELEMENT, PUBLISHED, Hull, shares_of
 from pipeline.crystals.static_energies import static_energies
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, records_of
-from pipeline.report.formats import markdown_table, write_numbers
+from pipeline.report.formats import markdown_table, wrapped, write_numbers
 from pipeline.store.atomic import write_text
 from pipeline.store.journal import Journal
 from pipeline.store.parquet import read_table
@@ -70,7 +70,7 @@ def write_calibration(
         table += compare_model(model.label, against, kinds, predicted, actual, above, seed)
     table += hulls
     write_text(csv, pd.DataFrame(table, columns=list(COLUMNS)).to_csv(index=False))
-    write_text(markdown, f"{markdown_table(table, [], COLUMNS[:2], COLUMNS[2:-1])}\n{NOTE}\n")
+    write_text(markdown, f"{markdown_table(table, [], COLUMNS[:2], COLUMNS[2:-1])}\n{wrapped(NOTE)}")
     write_numbers(numbers, {row["compared"]: row for row in table})
 
 

@@ -31,7 +31,7 @@ from pipeline.crystals.elements import SYMBOLS
 from pipeline.crystals.limits import Limits, range_text
 from pipeline.crystals.reading import read_structures
 from pipeline.crystals.table import crystals_of
-from pipeline.crystals.templates import Kept, Template, blank, cells_of, from_structure, spread
+from pipeline.crystals.templates import Kept, Template, blank, cells_of, check_symbols, from_structure, spread
 from pipeline.errors import KinoflowError
 from pipeline.tokens.token_data import TokenData
 
@@ -55,6 +55,8 @@ class Order:
     def __post_init__(self) -> None:
         if self.keep and self.template is None:
             raise KinoflowError("--keep: there is nothing to keep; give --template")
+        if self.formula is not None:
+            check_symbols(self.formula)
         if self.units is not None and self.formula is None:
             raise KinoflowError("--units: there is nothing to multiply; give --formula")
 

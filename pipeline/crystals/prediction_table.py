@@ -9,7 +9,7 @@ import pandas as pd
 
 from pipeline.config import PREDICTED, Experiment
 from pipeline.crystals.prediction_matching import COLUMNS, TOLERANCES
-from pipeline.report.formats import as_csv, markdown_table, write_numbers
+from pipeline.report.formats import as_csv, markdown_table, wrapped, write_numbers
 from pipeline.report.tables import OURS
 from pipeline.scoring.intervals import mean, rate
 from pipeline.store.atomic import write_text
@@ -32,14 +32,17 @@ METRICS = ("match_rate", "rmse", "match_rate_of_valid", "rmse_of_valid", EACH, *
 def write_prediction_table(
     block: Experiment, seed: int, *, matches: Mapping[str, Path], csv: Path, markdown: Path, numbers: Path
 ) -> None:
-    """Write the rows of `matches` by name, and published rows on the same kind of data."""
+    """Write the rows of `matches` by name, and published rows, in columns of their own, on the same kind of data."""
     ours, theirs = [], peers_of(block.data.name)
     for name, path in matches.items():
         said = {"run": PREDICTED.get(name, name), "origin": OURS, "data": block.data.name} | conditions_of(block, name)
         ours += [said | row for row in rates_of(read_table(path, COLUMNS), seed)]
-    labelled = [row | {"label": f"{row['run']}, k = {row['k']}"} for row in [*ours, *theirs]]
-    write_text(csv, as_csv(labelled, ["label", *CONDITIONS, *INTERVALS, *COUNTS, "source"]))
-    write_text(markdown, f"{markdown_table(ours, theirs, CONDITIONS, METRICS)}\n{notes(block, theirs)}")
+    apart = [{f"{PUBLISHED}_{key}" if key in METRICS else key: value for key, value in row.items()} for row in theirs]
+    labelled = [row | {"label": f"{row['run']}, k = {row['k']}"} for row in [*ours, *apart]]
+    further = dict.fromkeys(key for row in apart for key in row if key.startswith(f"{PUBLISHED}_"))
+    write_text(csv, as_csv(labelled, ["label", *CONDITIONS, *INTERVALS, *COUNTS, *further, "source"]))
+    others = f"\nPublished by others:\n\n{markdown_table(theirs, [], CONDITIONS, METRICS)}" if theirs else ""
+    write_text(markdown, f"{markdown_table(ours, [], CONDITIONS, METRICS)}{others}\n{notes(block, theirs)}")
     write_numbers(numbers, {row["label"]: row for row in labelled if row["origin"] == OURS})
 
 
@@ -106,4 +109,4 @@ def notes(block: Experiment, theirs: Sequence[Row]) -> str:
         lines.append(f"published: for all test structures of {test}. Ours are for n of `{data}`{differs}.")
     if without := [name for name, run in block.runs.items() if run.path is None]:
         lines.append(f"Left out: {', '.join(without)} (autoregressive: can only continue given tokens).")
-    return "".join(f"- {line}\n" for line in lines)
+    return "".join(wrapped(f"- {line}", "  ") for line in lines)

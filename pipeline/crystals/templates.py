@@ -4,6 +4,7 @@ A template fixes tokens at some positions of a crystal, and says which kind ever
 fixed tokens (:class:`pipeline.flow.clamp.Clamp`). The number of atoms is always given.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -186,6 +187,15 @@ def _atoms_in(numbers: str, atoms: int, word: str) -> set[int]:
             raise KinoflowError(f"keep: {word!r}: the structure has the atoms 1 to {atoms}")
         chosen |= {number - 1 for number in span}
     return chosen
+
+
+def check_symbols(formula: str) -> None:
+    """Raise if a formula has a symbol that is no element."""
+    from pymatgen.core import Element
+
+    for symbol in re.findall("[A-Z][a-z]?", formula):
+        if not Element.is_valid_symbol(symbol):
+            raise KinoflowError(f"formula {formula!r}: {symbol} is no element from Z = 1 to {LAST}")
 
 
 def _elements_of(formula: str, most: int) -> list[int]:

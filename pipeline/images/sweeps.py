@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.config import REFERENCES
 from pipeline.report.formats import as_csv, markdown_table, write_numbers
+from pipeline.report.summary import OF_PAPER
 from pipeline.report.tables import OURS, PAPER
 from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
@@ -20,7 +21,10 @@ Line = tuple[tuple[str, Any], ...]  # the conditions that all points of a line s
 
 
 def make_sweep_table(paper: str | None, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path) -> None:
-    """Write one row per point as CSV; as Markdown and numbers, one row per network and velocity for each sweep."""
+    """Write one row per point as CSV; as Markdown and numbers, one row per network and velocity for each sweep.
+
+    The paper's distances have a column of their own: they are of other features or data.
+    """
     points = points_of([read_json(path) for path in scores])
     rows, text = [], []
     compared: dict[str, Row] = {}
@@ -28,15 +32,17 @@ def make_sweep_table(paper: str | None, *, scores: Sequence[Path], table: Path, 
         lines = lines_of(points, swept)
         label = PAPERS.get(paper or "", {}).get(swept)
         theirs = papers_lines(rows_of_paper(label), swept) if label and lines else {}
-        for origin, found in ((OURS, lines), (PAPER, theirs)):
+        for origin, found, column in ((OURS, lines, DISTANCE), (PAPER, theirs, OF_PAPER + DISTANCE)):
             for line, values in found.items():
                 said = dict(line) | {"swept": swept, "origin": origin}
-                rows += [said | {swept: x, DISTANCE: y} for x, y in values.items()]
+                rows += [said | {swept: x, column: y} for x, y in values.items()]
         for name, values in named(lines).items():
             compared.setdefault(name, {}).update({f"{swept} {x:g}": y for x, y in values.items()})
         if lines:
-            text.append(f"Fréchet distance by {swept}:\n\n{pivot(lines, theirs)}")
-    write_text(table, as_csv(rows, ["swept", "origin", *SAID, DISTANCE]))
+            text.append(f"Fréchet distance by {swept}:\n\n{pivot(lines)}")
+        if theirs:
+            text.append(f"The paper's, by its own features and data:\n\n{pivot(theirs)}")
+    write_text(table, as_csv(rows, ["swept", "origin", *SAID, DISTANCE, OF_PAPER + DISTANCE]))
     write_text(markdown, "\n".join(text) or "Nothing was swept.\n")
     write_numbers(numbers, compared)
 
@@ -81,16 +87,8 @@ def papers_lines(rows: Sequence[Row], swept: str) -> dict[Line, dict[float, floa
     return lines_of([{"network": row["run"]} | row for row in rows], swept)
 
 
-def pivot(ours: Mapping[Any, dict[float, float]], theirs: Mapping[Any, dict[float, float]]) -> str:
+def pivot(lines: Mapping[Line, dict[float, float]]) -> str:
     """Return a table with one column per swept value."""
-    columns = sorted({x for values in [*ours.values(), *theirs.values()] for x in values})
-
-    def rows(lines: Mapping[Any, dict[float, float]], origin: str) -> list[Row]:
-        return [
-            dict(line) | {"origin": origin} | {f"{x:g}": y for x, y in values.items()} for line, values in lines.items()
-        ]
-
-    said = ["network", *([] if not theirs else ["origin"]), *(key for key in SAID if key != "network")]
-    mine = rows(ours, OURS)
-    said = [key for key in said if any(key in row for row in mine)]
-    return markdown_table(mine, rows(theirs, PAPER), said, [f"{x:g}" for x in columns])
+    columns = sorted({x for values in lines.values() for x in values})
+    rows = [dict(line) | {f"{x:g}": y for x, y in values.items()} for line, values in lines.items()]
+    return markdown_table(rows, [], SAID, [f"{x:g}" for x in columns])

@@ -64,6 +64,12 @@ def benchmark_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream, delimiter="\t"))
 
 
+def seconds_of(path: Path) -> float | None:
+    """Return how long a job took by its benchmark; None: it has not run, or was too short to measure."""
+    rows = benchmark_rows(path) if path.is_file() else []
+    return _number(rows[-1].get("s")) if rows else None
+
+
 def _number(text: str | None) -> float | None:
     """Return a number of a benchmark; Snakemake writes NA or - if a job was too short to measure."""
     try:

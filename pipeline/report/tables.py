@@ -1,4 +1,4 @@
-"""An experiment's table: one row per run and reference, with the paper's rows, and its numbers."""
+"""An experiment's table: one row per run and reference, in full as CSV, and the figures that matter as Markdown."""
 
 import math
 from collections.abc import Sequence
@@ -7,49 +7,52 @@ from typing import Any
 
 from pipeline.config import REFERENCES
 from pipeline.errors import KinoflowError
-from pipeline.report.formats import Row, as_csv, markdown_table, write_numbers
+from pipeline.report.columns import values_in
+from pipeline.report.formats import Row, as_csv, write_numbers
+from pipeline.report.summary import OF_PAPER, comparable, of_paper, summary_text
 from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
 
 OURS, PAPER = "ours", "paper"
-ALIKE = ("tokens", "features")  # compare perplexities and Fréchet distances only if these conditions are equal
 
 
 def make_table(
-    names: Sequence[str], papers: str | None, *, scores: Sequence[Path], table: Path, markdown: Path, numbers: Path
+    names: Sequence[str],
+    papers: str | None,
+    *,
+    data: str = "",
+    scores: Sequence[Path],
+    table: Path,
+    markdown: Path,
+    numbers: Path,
 ) -> None:
-    """Write the table of scores of runs and references, beside one of the paper's; those without are not run."""
-    found, paper = _read(scores), rows_of_paper(papers) if papers else []
+    """Write the table of scores of runs and references that were trained on `data`; those without are not run.
+
+    Figures of the paper have columns of their own, `paper_<metric>`. A row of ours has them only if the paper has the
+    same run on the same data, with the same tokens or features.
+    """
+    found, paper = read_scores(scores), rows_of_paper(papers) if papers else []
     conditions = list(dict.fromkeys(["run", *(key for given, _ in found.values() for key in given)]))
     metrics = list(dict.fromkeys(key for _, measured in found.values() for key in measured))
     ours: list[Row] = []
     for name in names:
         given, measured = found.get(name, ({"absent": True}, {}))
-        ours.append(given | measured | {"run": REFERENCES.get(name, name)})
+        beside = comparable(paper, name, given, data) if name in found else {}
+        ours.append(given | measured | {"run": REFERENCES.get(name, name)} | beside)
+    theirs = [of_paper(row) | {"origin": PAPER} for row in paper]
     if paper:
-        conditions.insert(1, "origin")
-        ours = [row | {"origin": OURS} for row in ours]
-    theirs = [{key: value for key, value in row.items() if key != "ours"} | {"origin": PAPER} for row in paper]
-    known = {*conditions, *metrics}
-    metrics += dict.fromkeys(key for row in theirs for key in row if key not in known)
-    write_text(table, as_csv([*ours, *theirs], [*conditions, *metrics]))
-    write_text(markdown, markdown_table(ours, theirs, conditions, metrics) + differences(paper, found))
+        conditions[1:1] = [key for key in ("origin", "data") if key not in conditions]
+    further = dict.fromkeys((key for row in theirs for key in row if key.startswith(OF_PAPER)), "")
+    if paper:
+        ours = [{"data": data} | further | row | {"origin": OURS} for row in ours]
+    known = dict.fromkeys([*conditions, *(key for row in theirs for key in row if key not in further)])
+    write_text(table, as_csv([*ours, *theirs], [*known, *metrics, *further]))
+    nulls = [REFERENCES[name] for name in names if name in ("independent", "shuffled")]
+    write_text(markdown, summary_text(ours, paper, values_in(metrics), conditions, nulls, table.name))
     write_numbers(numbers, {name: found[name][1] for name in names if name in found})
 
 
-def differences(paper: Sequence[Row], found: dict[str, tuple[Row, Row]]) -> str:
-    """Return a table of our numbers minus the paper's, for runs that have a row in the paper; empty if none has."""
-    rows: list[Row] = []
-    for row in paper:
-        conditions, ours = found.get(row.get("ours", ""), ({}, {}))
-        compared = {key: ours[key] - value for key, value in row.items() if key in ours}
-        if compared and all(row.get(key) == conditions.get(key) for key in ALIKE):
-            rows.append({"run": row["ours"]} | compared)
-    keys = list(dict.fromkeys(key for row in rows for key in row if key != "run"))
-    return f"\nOurs minus the paper's:\n\n{markdown_table(rows, [], ['run'], keys)}" if rows else ""
-
-
-def _read(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
+def read_scores(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
     """Return the conditions and metrics of the scored runs by name."""
     found: dict[str, tuple[Row, Row]] = {}
     for path in scores:

@@ -8,6 +8,7 @@ from pipeline.stages.job import Job
 from pipeline.stages.parameters import NewTokens, OptionalOutput
 from pipeline.store.atomic import write_text
 from pipeline.store.provenance import sidecar_of
+from pipeline.store.undeclared import declared_only
 
 
 @stage(
@@ -26,6 +27,13 @@ def prepare(job: Job, *, output: NewTokens, rows: OptionalOutput = None) -> None
     Args:
         rows: table of a data set's structures to write (.parquet), for crystals only
     """
+    with declared_only(f"data set {job.data.name}", job.files_of(job.data), [job.cache]):
+        written = _prepare(job, output, rows)
+    job.record(written, {"data": job.block.data.model_dump()}, job.files_of(job.data))
+
+
+def _prepare(job: Job, output: Path, rows: Path | None) -> list[Path]:
+    """Write the tokens, and for crystals the table and the rejected ones, and return these files."""
     data_set, options = job.data.plugin, job.data.options
     written = [output]
     if isinstance(data_set, CrystalSetPlugin):
@@ -45,7 +53,7 @@ def prepare(job: Job, *, output: NewTokens, rows: OptionalOutput = None) -> None
     else:
         data = data_set.prepare(options, job.config.seed, job.cache)
     data.save(output)
-    job.record(written, {"data": job.block.data.model_dump()}, job.files_of(job.data))
+    return written
 
 
 def _list_rejected(rows: Any, tokens: Path) -> Path | None:

@@ -1,6 +1,7 @@
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Output
+from pipeline.store.undeclared import declared_only
 
 
 @stage(
@@ -22,7 +23,8 @@ def prepare_images(job: Job, *, output: Output) -> None:
 
     options = job.data.options
     source = image_source(options)
-    images = source.read(job.config.seed, job.cache)
+    with declared_only(f"images {source.name}", job.files_of(source), [job.cache]):
+        images = source.read(job.config.seed, job.cache)
     images.save(output)
     job.record([output], {"images": options.images.model_dump()}, job.files_of(source))
     for split, part in images.images.items():

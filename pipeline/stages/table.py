@@ -9,7 +9,12 @@ from pipeline.store.code import constant_of
 
 def settings(job: Job) -> dict[str, Any]:
     """Return what the table of an experiment depends on besides scores."""
-    return {"runs": list(job.block.runs), "references": job.block.references, "paper": job.block.paper}
+    return {
+        "runs": list(job.block.runs),
+        "references": job.block.references,
+        "paper": job.block.paper,
+        "data": job.block.data.subject,
+    }
 
 
 def plot(job: Job) -> Plot:
@@ -24,10 +29,12 @@ def plot(job: Job) -> Plot:
 def table(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: Scores = ()) -> None:
     """Make the table of an experiment.
 
-    Reads scores. Writes one row per run and reference, beside the rows of the paper. A run without scores is "not run".
+    Reads scores. Writes one row per run and reference, in full as CSV, and the figures that matter as Markdown. The
+    paper's figures have columns of their own. A run without scores is "not run".
     """
     from pipeline.report.tables import make_table
 
     names = [*job.block.runs, *job.block.references]
-    make_table(names, job.block.paper, scores=scores, table=csv, markdown=markdown, numbers=numbers)
+    paper, data = job.block.paper, job.block.data.subject
+    make_table(names, paper, data=data, scores=scores, table=csv, markdown=markdown, numbers=numbers)
     job.record([csv, markdown, numbers], {"experiment": job.experiment, "runs": names}, scores)

@@ -10,6 +10,8 @@ class Place(StrEnum):
     CONFIG = "config.yaml"
     JOBS = "jobs.json"
     RUN_LOCK = "logs/run.lock"
+    PLANNED = "logs/planned.json"
+    PAGE = "report/index.html"
 
     TOKENS = "tokens/{experiment}.safetensors"
     WEIGHTS = "models/{experiment}/{name}.safetensors"

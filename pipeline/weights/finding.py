@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 
 from pipeline.errors import KinoflowError, did_you_mean
+from pipeline.store import shipped
 from pipeline.weights.folder import CARD, CONFIG, INDEX, NETWORK, TOKENIZER, TOKENS
 
-SHIPPED = Path(__file__).parents[2] / "weights"
+SHIPPED = shipped.SHIPPED / "weights"
 HUB = "hub:"
 
 

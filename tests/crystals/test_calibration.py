@@ -46,7 +46,8 @@ def calibrated(
     numbers = json.loads(paths["numbers"].read_text())
     assert {name: row["n"] for name, row in numbers.items()} == {row["compared"]: int(row["n"]) for row in table}
     lines = paths["markdown"].read_text().splitlines()
-    assert sum(line.startswith("|") for line in lines) == len(table) + 2
+    assert sum(line.startswith("|") for line in lines) % (len(table) + 2) == 0, "one table or more, of all rows"
+    assert max(map(len, lines)) < 100
     return table
 
 

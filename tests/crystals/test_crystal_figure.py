@@ -115,10 +115,10 @@ def test_as_many_crystals_are_shown_of_each_run_as_asked_for_and_of_no_reference
     )
     assert len(pictures(figure)) == 3 * 2
     names = [text.get_text() for text in figure.texts[:3]]
-    assert names == ["first", "second", "data (ceiling)"]
-    assert [text for text in strip_texts(figure) if text in {*names, "independent columns (null)"}] == [
+    assert names == ["first", "second", "held-out data"]
+    assert [text for text in strip_texts(figure) if text in {*names, "independent columns"}] == [
         *names,
-        "independent columns (null)",
+        "independent columns",
     ]
 
 

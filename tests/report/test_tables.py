@@ -10,8 +10,11 @@ from world import World
 
 from pipeline.cli import main
 from pipeline.config.loading import load_config
+from pipeline.report.columns import column_of, headlines, values_in
 from pipeline.stages.job import Job
 from pipeline.stages.table import table as table_stage
+
+PATHS = {run: {"path": "some path"} for run in ("mask_linear", "metric")}
 
 
 @pytest.fixture
@@ -20,7 +23,9 @@ def table(tiny_file: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple
         files = []
         for run, metrics in scores.items():
             files.append(tmp_path / f"{run}.json")
-            files[-1].write_text(json.dumps({"conditions": {"run": run, "n": 5}, "metrics": metrics}))
+            files[-1].write_text(
+                json.dumps({"conditions": {"run": run, "n": 5} | PATHS.get(run, {}), "metrics": metrics})
+            )
         output = {
             "csv": tmp_path / "table.csv",
             "markdown": tmp_path / "table.md",
@@ -35,14 +40,16 @@ def table(tiny_file: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple
 
 def test_runs_come_in_the_order_of_the_configuration_and_references_last(table: Callable) -> None:
     rows, _ = table(independent={"x": 1.0}, data={"x": 2.0}, metric={"x": 3.0}, mask_linear={"x": 4.0})
-    assert [row["run"] for row in rows] == ["mask_linear", "metric", "data (ceiling)", "independent columns (null)"]
+    assert [row["run"] for row in rows] == ["mask_linear", "metric", "held-out data", "independent columns"]
     assert [row["x"] for row in rows] == ["4.0", "3.0", "2.0", "1.0"]
 
 
 def test_a_run_without_scores_is_shown_as_not_run(table: Callable) -> None:
     rows, markdown = table(metric={"x": 1.0})
-    assert rows[0] == {"run": "mask_linear", "n": "not run", "x": "not run"}
-    assert rows[1] == {"run": "metric", "n": "5", "x": "1.0"}
+    assert rows[0] == {"run": "mask_linear", "n": "not run", "path": "not run", "x": "not run"}
+    assert rows[1] == {"run": "metric", "n": "5", "path": "some path", "x": "1.0"}
+    assert "not run" not in markdown, "a column that is empty in all other rows is not printed"
+    _, markdown = table(metric={"total_variation": 1.0})
     assert markdown.splitlines()[2].split("|")[2].strip() == "not run"
 
 
@@ -59,11 +66,40 @@ def test_the_csv_file_has_all_digits_and_the_markdown_file_four(table: Callable)
 
 
 def test_a_standard_error_stands_beside_its_value_and_one_of_zero_does_not(table: Callable) -> None:
-    rows, markdown = table(metric={"x": 20.0, "x_error": 0.1234}, mask_linear={"x": 5.0, "x_error": 0.0})
-    assert [row["x_error"] for row in rows[:2]] == ["0.0", "0.1234"]
-    assert "| 20 ± 0.12 |" in markdown
-    assert "x error" not in markdown
+    exact = {"frechet_distance": 5.0, "frechet_distance_error": 0.0}
+    rows, markdown = table(metric={"frechet_distance": 20.0, "frechet_distance_error": 0.1234}, mask_linear=exact)
+    assert [row["frechet_distance_error"] for row in rows[:2]] == ["0.0", "0.1234"]
+    assert "| 20 ± 0.12 " in markdown
+    assert "error |" not in markdown
     assert "5 ±" not in markdown
+
+
+def test_the_short_table_has_four_headlines_in_narrow_lines_with_units_and_meanings(table: Callable) -> None:
+    rates = ("validity", "stability_rate", "metastability_rate", "msun_rate", "coverage_recall")
+    scores = {name + end: 12.345 for name in rates for end in ("", "_low", "_high")}
+    rows, markdown = table(metric=scores | {"mean_rmsd": 1.0})
+    assert max(map(len, markdown.splitlines())) < 100
+    headings = [cell.strip() for cell in markdown.splitlines()[0].split("|")[1:-1]]
+    assert headings == ["run", "valid, %", "stable, %", "metastable, %"], "as many as fit, at most four"
+    assert "12.3 [12.3, 12.3]" in markdown
+    assert "- valid, %: generated structures whose atoms are apart" in markdown
+    assert "(higher is better)" in markdown
+    assert rows[1]["mean_rmsd"] == "1.0"
+    assert "All columns: table.csv" in markdown
+
+
+def test_a_null_that_beats_a_run_is_remarked(table: Callable, tmp_path: Path) -> None:
+    values = {"mask_linear": 0.5, "metric": 0.1, "independent": 0.3}
+    _, markdown = table(**{run: {"total_variation": value} for run, value in values.items()})
+    assert "- total variation: independent columns (0.3) beats mask_linear (0.5).\n" in markdown
+
+
+def test_every_column_of_a_score_has_a_unit_and_a_meaning_or_belongs_to_one() -> None:
+    names = ["perplexity_sotu", "perplexity_sotu_error", "bound_nats", "bound_error", "validity", "validity_low"]
+    assert values_in(names) == ["perplexity_sotu", "bound_nats", "validity"]
+    assert headlines(names) == ["bound_nats", "validity", "perplexity_sotu"]
+    assert column_of("perplexity_sotu").heading == "perplexity sotu"
+    assert column_of("bound_nats").heading == "bound, nats"
 
 
 def test_the_numbers_are_of_the_runs_that_were_scored_and_of_nothing_else(table: Callable, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_there_is_a_panel_a_set_and_one_for_the_entropy() -> None:
         "perplexity of a (bound)",
         "entropy of a sample's tokens, nats",
     ]
-    assert "data (ceiling)" in {text.get_text() for text in figure.axes[1].texts}
+    assert "held-out data" in {text.get_text() for text in figure.axes[1].texts}
 
 
 def test_the_front_of_the_runs_with_a_path_is_named_in_bold() -> None:

@@ -22,6 +22,7 @@ PARTS = (
     "workflow",
     "profiles",
     "pipeline",
+    "snakemake_logger_plugin_kinoflow",
     "config",
     "envs",
     "dvc.yaml",

@@ -38,7 +38,7 @@ def test_the_table_has_our_runs_the_references_and_the_papers_rows(finished: Pro
     assert [row["origin"] for row in rows] == ["ours"] * 4 + ["paper"] * 7
     assert rows[0]["run"] == "ar"
     ceiling = rows[1]
-    assert ceiling["run"] == "data (ceiling)"
+    assert ceiling["run"] == "held-out data"
     assert float(ceiling["structural_validity"]) == 100
     assert ceiling["data"] == "structures"
     assert "known crystals, energies by CHGNet" in ceiling["hull"]

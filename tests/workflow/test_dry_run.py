@@ -28,7 +28,7 @@ def test_every_scale_plans_the_jobs_of_its_scale_sheet(
 ) -> None:
     monkeypatch.chdir(project.folder)  # whose cache is empty
     config = configuration(scale)
-    expected = Counter({"all": 1, "fetch": len(fetched_files(config))})
+    expected = Counter({"all": 1, "report_page": 1, "fetch": len(fetched_files(config))})
     for name in config.experiments:
         expected += jobs_of(Job(config, name))
     planned = Counter(project.planned(scale))
@@ -39,7 +39,8 @@ def test_every_scale_plans_the_jobs_of_its_scale_sheet(
 
 def test_the_scale_sheet_knows_of_further_choices(project: Project) -> None:
     tiny = Counter(jobs_of(Job(load_config(project.folder / "config/tiny.yaml"), "checkerboard")))
-    assert project.planned(values="{figure: null}") == tiny - Counter(["figure"]) | {"all": 1, "total": tiny.total()}
+    further = {"all": 1, "report_page": 1, "total": tiny.total() + 1}
+    assert project.planned(values="{figure: null}") == tiny - Counter(["figure"]) | further
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from project import ROOT, SECRETS, Project
 
-AFTER_SAMPLING = {"gather": 1, "score": 1, "table": 1, "figure": 1, "all": 1}
+AFTER_SAMPLING = {"gather": 1, "score": 1, "table": 1, "figure": 1, "report_page": 1, "all": 1}
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +29,22 @@ def test_it_ends_in_a_table_of_runs_and_references_and_a_figure(finished: Projec
     results = finished.folder / "results/tiny"
     with (results / "tables/checkerboard.csv").open() as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["run"] for row in rows] == ["mask_linear", "metric", "data (ceiling)", "independent columns (null)"]
+    assert [row["run"] for row in rows] == ["mask_linear", "metric", "held-out data", "independent columns"]
     assert all(float(row["total_variation"]) > 0 for row in rows)
     assert [row["n"] for row in rows] == ["110"] * 4
     assert [row["NFE"] for row in rows] == ["4", "4", "", ""]
     assert float(rows[0]["bound_nats"]) > 0
     assert (results / "tables/checkerboard.md").read_text().count("\n|") == 5
     assert (results / "figures/checkerboard.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_it_ends_in_a_page_that_has_all_rows_and_in_the_list_of_its_jobs(finished: Project) -> None:
+    results = finished.folder / "results/tiny"
+    assert 'src="data/checkerboard.js"' in (results / "report/index.html").read_text()
+    assert '"missing":[]' in (results / "report/data/checkerboard.js").read_text()
+    planned = json.loads((results / "logs/planned.json").read_text())
+    assert {job["rule"] for job in planned["jobs"]} >= {"prepare", "train", "sample", "score", "table", "report_page"}
+    assert all(Path(finished.folder / job["log"]).is_file() for job in planned["jobs"])
 
 
 def test_every_artefact_has_its_provenance_and_no_shard_is_left(finished: Project) -> None:
@@ -129,7 +138,7 @@ def test_a_temperature_draws_samples_and_trains_nothing(finished: Project) -> No
 
 def test_an_option_of_a_metric_only_scores(finished: Project) -> None:
     jobs = finished.planned(values="{scoring: {likelihood_bound: {points: 6}}}")
-    assert without_total(jobs) == {"score": 4, "table": 1, "all": 1}
+    assert without_total(jobs) == {"score": 4, "table": 1, "report_page": 1, "all": 1}
 
 
 def test_demands_on_the_machine_run_nothing_again(finished: Project) -> None:

@@ -9,7 +9,7 @@ from pipeline.stages import load_stages
 
 TEXT = "\n".join(file.read_text() for file in [ROOT / "Snakefile", *sorted((ROOT / "workflow/rules").glob("*.smk"))])
 RULES = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", TEXT, re.MULTILINE | re.DOTALL))
-NO_STAGE = {"all", "fetch"}  # the one calls no command, the other one that works on no experiment
+NO_STAGE = {"all", "fetch", "report_page"}  # the one calls no command, the others work on no experiment
 SAFE = re.compile(r"wildcards\.(experiment|name|shard|shards)|resources\.\w+")  # names and numbers
 FLAGS = re.compile(r"params\.(?!config|journal|checkpoints|events)\w+")  # quoted by `flag`
 

@@ -37,15 +37,15 @@ def test_the_table_has_runs_swept_runs_references_and_the_papers_rows(finished: 
     with (results_of(finished) / "tables/text.csv").open() as stream:
         rows = {row["run"]: row for row in csv.DictReader(stream)}
     ours = [name for name, row in rows.items() if row["origin"] == "ours"]
-    assert ours == ["ar", "mask_ko", "mask_ko_steps_2", "data (ceiling)", "independent columns (null)"]
+    assert ours == ["ar", "mask_ko", "mask_ko_steps_2", "held-out data", "independent columns"]
     assert len(rows) == len(ours) + 5
     assert all(float(rows[name]["generative_perplexity"]) > 1 for name in ours)
     assert all(0 < float(rows[name]["token_entropy"]) < 3 for name in ours)
     assert (rows["ar"]["likelihood"], rows["mask_ko"]["likelihood"]) == ("exact", "bound")
     assert float(rows["ar"]["perplexity_files_error"]) == 0
     assert float(rows["mask_ko"]["perplexity_files_error"]) > 0
-    assert float(rows["independent columns (null)"]["perplexity_files"]) > 1
-    assert rows["data (ceiling)"]["perplexity_files"] == ""
+    assert float(rows["independent columns"]["perplexity_files"]) > 1
+    assert rows["held-out data"]["perplexity_files"] == ""
     assert (rows["mask_ko_steps_2"]["perplexity_files"], rows["mask_ko_steps_2"]["weights"]) == ("", "mask_ko")
     assert (rows["mask_ko"]["NFE"], rows["mask_ko_steps_2"]["NFE"]) == ("4", "2")
     assert rows["DFM - Kinetic Optimal (mask)"]["perplexity_wikitext2"] == "41.8"

@@ -6,30 +6,40 @@ import re
 import shlex
 import sys
 from functools import cache
+from pathlib import Path
 
-sys.path.insert(0, workflow.basedir)
+# The folder above the workflow: a clone, with the package in it, or a part of the installed package. Jobs use this
+# interpreter and this package, whether or not an environment is activated. A conda environment that Snakemake activates
+# for a job still comes first in its search path.
+ROOT = Path(str(workflow.current_basedir)).parents[1]
+SEARCHED = {"PATH": os.path.dirname(sys.executable)}
+if (ROOT / "pipeline").is_dir():
+    sys.path.insert(0, str(ROOT))
+    SEARCHED["PYTHONPATH"] = str(ROOT)
 
 from snakemake.exceptions import WorkflowError
 
 from pipeline.config import REFERENCES
 from pipeline.config.loading import load_config, with_types
 from pipeline.errors import KinoflowError
+from pipeline.page.version import page_version
 from pipeline.stages import load_stages, stage_called
 from pipeline.stages.job import Job
 from pipeline.store.code import constant_of
 from pipeline.store.places import Place
 
-# Jobs use this interpreter and this package, whether or not an environment is activated. A conda environment that
-# Snakemake activates for a job still comes first in its search path.
-for variable, entry in (("PATH", os.path.dirname(sys.executable)), ("PYTHONPATH", workflow.basedir)):
+for variable, entry in SEARCHED.items():
     others = [part for part in os.environ.get(variable, "").split(os.pathsep) if part and part != entry]
     os.environ[variable] = os.pathsep.join([entry, *others])
 
 
 def load_merged():
-    """Return the scale's configuration, overridden by values from the command line, or stop before any job."""
+    """Return the scale's configuration, overridden by values from the command line, or stop before any job.
+
+    It is read from `config` in the working directory, or else beside the workflow.
+    """
     scale = str(config.get("scale", "demo"))
-    path = Path(os.path.relpath(workflow.basedir)) / "config" / f"{scale}.yaml"
+    path = (Path() if Path("config").is_dir() else Path(os.path.relpath(ROOT))) / "config" / f"{scale}.yaml"
     try:
         # Jobs on a cluster parse this file again; the choices were already checked when the workflow started.
         return load_config(path, [with_types(config)], choices=workflow.is_main_process)

@@ -1,7 +1,8 @@
-# Scores of runs and references (a reference has no network), and the tables and figures made from them.
+# Scores of runs and references (a reference has no network), the tables and figures made from them, and the page of all.
 localrules:
     table,
     figure,
+    report_page,
 
 
 rule score:
@@ -82,3 +83,23 @@ rule figure:
 
 want("table", Place.TABLE, ".csv", ".md", ".json")
 want("figure", Place.FIGURE)
+
+
+rule report_page:
+    """Build the results page from everything that the workflow makes."""
+    input:
+        results=list(TARGETS),
+    output:
+        page=at(Place.PAGE),
+    log:
+        f"{LOGS}/report_page.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        config=at(Place.CONFIG),
+        code=f"code of report_page: {page_version()[:16]}",
+    shell:
+        "python -m pipeline report-page --config {params.config:q} > {log:q} 2>&1"
+
+
+TARGETS.append(at(Place.PAGE))

@@ -1,7 +1,13 @@
 # Before the first job: check that all that the planned jobs need is there. This is not a rule: the other rules would
 # need it as an `ancient` input, and that would hide whether they have to run again.
+from snakemake.logging import logger
+
 from pipeline.config.loading import write_config
+from pipeline.inspect.benchmarks import seconds_of
+from pipeline.inspect.console import Plan, Planned
+from pipeline.inspect.live import write_planned
 from pipeline.inspect.preflight.check import preflight
+from pipeline.store.ignored import keep_from_git
 from pipeline.store.locks import check_unclaimed, claim
 
 
@@ -47,6 +53,18 @@ def check_profile():
     )
 
 
+def announce(log):
+    """Tell the console which jobs there are, how long they took last time, and where everything is logged."""
+    jobs = {
+        job.jobid: Planned(job.rule.name, "/".join(job.wildcards), job.benchmark and seconds_of(Path(job.benchmark)))
+        for job in workflow.dag.needrun_jobs()
+        if not job.rule.norun
+    }
+    title = f"Kinoflow, scale {CONFIG.scale}"
+    file = os.path.relpath(log[-1]) if log else "no file"
+    logger.info(f"{title}: {len(jobs)} jobs", extra={"plan": Plan(title, file, jobs)})
+
+
 def alone(check):
     """Stop if another run is at work: its jobs would read the configuration of this one."""
     try:
@@ -68,6 +86,9 @@ onstart:
     check_what_is_planned()
     alone(claim)
     write_config(Path(at(Place.CONFIG)), CONFIG)
+    write_planned(Path(at(Place.PLANNED)), workflow.dag.needrun_jobs())
+    keep_from_git(Path(CONFIG.results))
+    announce(log)
     # To limit how many jobs start per second (--max-jobs-per-timespan), Snakemake 9 sets a timer of one second whenever
     # it looks for jobs to start, and sets it again when it fires: every job that ends adds one more timer. Our jobs take
     # seconds at least, so no limit is needed: let it look when a job has ended.

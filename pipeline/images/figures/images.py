@@ -11,7 +11,7 @@ from pipeline.config import REFERENCES, Strict
 from pipeline.errors import KinoflowError
 from pipeline.images.grids import first_rows, grid_of
 from pipeline.images.pictures import Pictures
-from pipeline.images.sweeps import DISTANCE, SWEPT, Line, lines_of, points_of
+from pipeline.images.sweeps import DISTANCE, SWEPT, Line, lines_of, named, points_of
 from pipeline.report.exhibit import Exhibit, plain_numbers
 from pipeline.tokens.token_data import TokenData
 
@@ -76,10 +76,9 @@ def _name(exhibit: Exhibit) -> str:
 def _draw_curves(
     axes: Axes, swept: str, lines: dict[Line, dict[float, float]], references: dict[str, dict[str, float]]
 ) -> None:
-    for line, values in lines.items():
-        said = dict(line)
-        name = ", ".join(str(said[key]) for key in ("network", "velocity") if key in said)
-        axes.plot(list(values), list(values.values()), marker="o", markersize=3, linewidth=1, label=name)
+    for number, (name, values) in enumerate(named(lines).items()):
+        size = 1 + 0.7 * (len(lines) - 1 - number)  # the first is the widest, so that none hides another
+        axes.plot(list(values), list(values.values()), marker="o", markersize=size + 2, linewidth=size, label=name)
     for run, x in (("data", 0.99), ("images", 0.01)):  # at opposite ends: the lines are close together
         if DISTANCE in (scores := references.get(run, {})):
             axes.axhline(scores[DISTANCE], color="grey", linewidth=0.8, linestyle="--", zorder=0)

@@ -45,7 +45,9 @@ def _text(config: Config, file: Path, blocks: Sequence[Block]) -> str:
     stages: dict[str, Any] = {
         "jobs": {
             "cmd": f"python -m pipeline jobs --config {file} --output {jobs}",
-            "deps": ["pipeline"],
+            **(
+                {"deps": ["pipeline"]} if Path("pipeline").is_dir() else {"always_changed": True}
+            ),  # an installed package
             "params": [{str(file): None}],
             "outs": [jobs],
         }
@@ -64,7 +66,18 @@ def _text(config: Config, file: Path, blocks: Sequence[Block]) -> str:
     call = CALL if config.scale == "demo" else f"--config scale={config.scale} {CALL}"
     given = {"vars": [{"call": call}, {"to": f"{config.results}/{config.scale}"}, {"names": names}]}
     apart = re.sub(r"(?<!^stages:)\n(?=  \S)", "\n\n", _dumped({"stages": stages}))
-    return "\n".join([HEADER.format(config=file) + _dumped(given), apart])
+    return "\n".join([HEADER.format(config=file) + _dumped(given), apart, _dumped({"plots": _plots(config)})])
+
+
+def _plots(config: Config) -> list[dict[str, Any]]:
+    """Return one plot per experiment, of the losses of all runs with networks of their own."""
+    folder, plots = Path(config.results) / config.scale, []
+    for name, experiment in config.experiments.items():
+        trained = [run for run, chosen in experiment.runs.items() if chosen.weights is None]
+        files = [str(Place.TRAINING_HISTORY.under(folder, experiment=name, name=run)) for run in trained]
+        content = {"x": "step", "y": dict.fromkeys(files, "loss"), "title": f"{name}: losses of all runs"}
+        plots.append({f"losses_{name}": content})
+    return plots
 
 
 class _Shared(dict[str, Any]):

@@ -12,6 +12,7 @@ from pipeline.stages.declaration import Stage
 from pipeline.stages.job import Job
 
 FETCH = "fetch"  # the one rule that works on no experiment
+PAGE = "report_page"  # for people; DVC keeps what it is made from
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,10 @@ class WorkflowJob:
 def workflow_jobs(config: Config) -> list[WorkflowJob]:
     """Return all jobs of a scale's workflow that make files, each after those that it reads from."""
     if not Path("Snakefile").is_file():
-        raise KinoflowError("Snakefile: no such file; run the command in the root of the repository")
+        raise KinoflowError("Snakefile: no such file; run the command in the root of the repository or project")
     stages = load_stages()
-    return in_order([_described(job, stages, config) for job in _planned(config.scale)])
+    planned = [job for job in _planned(config.scale) if job.rule.name != PAGE]
+    return in_order([_described(job, stages, config) for job in planned])
 
 
 def in_order(jobs: Iterable[WorkflowJob]) -> list[WorkflowJob]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pipeline.fetch.catalogue import CATALOGUE
 from pipeline.inspect.plan.estimate import Estimate
 from pipeline.inspect.plan.sheet import ExperimentSheet
 from pipeline.inspect.plan.work import GPUS, Work
@@ -23,6 +24,7 @@ def shown(estimate: Estimate) -> str:
         "Measured on this machine": _measured(estimate),
         "Finished trainings": _finished(estimate),
         "Disk": _disk(estimate),
+        "Files to fetch, unless they are in data.cache": _files(estimate),
         "Assumptions": _listed(estimate.assumptions()),
         "Warnings": _listed(estimate.warnings() or ["none"]),
     }
@@ -113,6 +115,11 @@ def _disk(estimate: Estimate) -> list[str]:
         sums = [list(sizes.values()) for sizes in found]
         rows.append(["together", title, *map(_together, [*sums, [number for numbers in sums for number in numbers]])])
     return _columns(["files", "", *sheets, "all"], rows, left=2)
+
+
+def _files(estimate: Estimate) -> list[str]:
+    sizes = [(name, CATALOGUE[name].size if name in CATALOGUE else None) for name in estimate.sheet.fetched]
+    return _columns(["file", "size"], [[name, _size(size)] for name, size in sizes]) if sizes else []
 
 
 def _together(sizes: list[int | None]) -> str:

@@ -28,7 +28,8 @@ def check_files(needs: Sequence[Need], settings: Fetching, found: Findings) -> l
     sources = {name: _source(name, keys, settings, found) for name, keys in _keys_by(needs, "fetched").items()}
     if downloads := [name for name, source in sources.items() if source == NETWORK]:
         size = sum(CATALOGUE[name].size or 0 for name in downloads) / 1e6
-        found.remarks.append(f"to be downloaded ({size:.0f} MB, where known): {', '.join(downloads)}")
+        each = ", ".join(f"{name} ({megabytes(CATALOGUE[name].size)})" for name in downloads)
+        found.remarks.append(f"to be downloaded ({size:.0f} MB, where known): {each}")
     for path, keys in _keys_by(needs, "own").items():
         if not path.exists():
             found.problems.append(f"{keys}: {path}: no such file or folder; correct the path, or put it there")
@@ -42,6 +43,11 @@ def check_files(needs: Sequence[Need], settings: Fetching, found: Findings) -> l
         else:
             found.remarks.append(f"{what} is read from the Hugging Face Hub, or its cache, when it is needed")
     return [name for name, source in sources.items() if source not in ("cache", None)]
+
+
+def megabytes(size: int | None) -> str:
+    """Return the size of a file in megabytes, if it is known."""
+    return "size unknown" if size is None else f"{size / 1e6:.3g} MB"
 
 
 def _source(name: str, keys: str, settings: Fetching, found: Findings) -> str | None:

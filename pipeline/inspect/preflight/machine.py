@@ -14,10 +14,11 @@ from pipeline.inspect.preflight.findings import Findings
 from pipeline.stages.job import Need
 from pipeline.store.atomic import FULL
 from pipeline.store.packages import fault_of
+from pipeline.store.shipped import SHIPPED
 
 RESULTS_MINIMUM = 500_000_000  # bytes that must always be free for results; not an estimate
 NOT_PLANNED = ("checkpoints", "journals", "logs", "benchmarks", "tensorboard")  # may be from other settings
-PINS = Path(__file__).parents[3] / "envs" / "requirements.txt"
+PINS = SHIPPED / "envs" / "requirements.txt"
 ELSEWHERE = "or submit the jobs to a cluster (snakemake --profile slurm)"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
 _PROBE = 1 << 20

@@ -16,6 +16,7 @@ from pipeline.tokens.token_data import TokenData
 if TYPE_CHECKING:  # every command reads the options of figures, but few draw one
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 SCORES = True  # it is given the scores of the samples
 BOUND, ERROR, JUDGED, ENTROPY = "perplexity_", "_error", "generative_perplexity", "token_entropy"
@@ -72,8 +73,26 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
     last.set_yscale("log")
     plain_numbers(last.yaxis)
     figure.axes[0].set_ylabel("generative perplexity", fontsize=8)
-    figure.legend(*last.get_legend_handles_labels(), loc="outside right center", fontsize=SMALL, frameon=False)
+    handles, labels = last.get_legend_handles_labels()
+    signs = signs_of(points_of(runs, ENTROPY), bool(references))
+    handles, labels = [*handles, *signs.values()], [*labels, *signs]
+    figure.legend(handles, labels, loc="outside right center", fontsize=SMALL, frameon=False)
     return figure
+
+
+def signs_of(points: Sequence[Point], references: bool) -> dict[str, Line2D]:
+    """Return what the signs of the figure mean, of those that it has, for its legend."""
+    from matplotlib.lines import Line2D
+
+    def sign(marker: str, face: str = "grey", color: str = "grey") -> Line2D:
+        return Line2D([], [], marker=marker, markerfacecolor=face, color=color, linestyle="", markersize=5)
+
+    return {
+        **({"autoregressive": sign("*")} if any(point.autoregressive for point in points) else {}),
+        **({"the same, sampled otherwise": sign("o", "none")} if any(point.swept for point in points) else {}),
+        **({"reference": sign("X", "black", color="black")} if references else {}),
+        "Pareto front": Line2D([], [], color="black", linewidth=1.5),
+    }
 
 
 def scores_of(exhibit: Exhibit) -> dict[str, float]:
