@@ -24,24 +24,33 @@ from pipeline.stages.parameters import READ
 
 ROOT = Path(__file__).parents[1]
 STAGES = (
-    *("assess", "calibrate", "claims", "conditional-path", "decode", "describe", "encode", "figure"),
-    *("gather", "gather-relaxed", "hull", "image-reference", "judge", "judge-energies"),
-    *("match-predictions", "oracle", "pictures", "predict", "prediction-reference", "prediction-table"),
-    *("prepare", "prepare-images", "prepare-pixels", "protocols", "reference", "relax", "sample"),
-    *("score", "search", "sweeps", "table", "texts", "tokenizer-report", "train", "train-classifier"),
-    *("train-tokenizer",),
+    *("assess", "calibrate", "claims", "conditional-path", "decode", "describe", "encode", "figure", "gather"),
+    *(
+        "gather-relaxed",
+        "hull",
+        "image-reference",
+        "judge",
+        "judge-energies",
+        "match-predictions",
+        "oracle",
+        "pictures",
+    ),
+    *("predict",),
+    *("prediction-reference", "prediction-table", "prepare", "prepare-images", "prepare-pixels", "protocols"),
+    *("reference", "relax", "sample", "score", "search", "sweeps", "table", "texts", "tokenizer-report", "train"),
+    *("train-classifier", "train-tokenizer"),
 )
-WITHOUT_INPUT = ("judge", "oracle", "prepare", "prepare-images")
 COMMANDS = (  # as the help lists them
     *("check", "fetch", "init", "plan", "preflight", "train-crystals"),
-    *("dft-collect", "dft-inputs", "evaluate-crystals", "evaluate-images", "generate-crystals"),
-    *("generate-images", "generate-text"),
+    *("dft-collect", "dft-inputs", "evaluate-crystals", "evaluate-images"),
+    *("generate-crystals", "generate-images", "generate-text"),
     *("compare", "report-page", "serve", "show", "trace"),
-    *("calibrate-models", "dvc", "export-weights", "jobs", "reference-energies", "schema"),
+    *("calibrate-models", "dvc", "evidence", "export-weights", "jobs", "reference-energies", "schema"),
     *STAGES,
 )
 
 
+PREPARE = ("prepare", "prepare-images")
 SAMPLE = ["--experiment", "checkerboard", "--run", "metric", "--tokens=README.md", "--weights=README.md", "--output=x"]
 REFERENCE = ["--experiment", "checkerboard", "--tokens", "README.md", "--output", "x"]
 
@@ -93,9 +102,10 @@ def test_the_list_of_commands_is_complete(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_every_group_of_the_help_names_commands_that_exist_or_begin_so() -> None:
+    others = ("show", "compare", "serve")
     for _, starts in GROUPS:
         for start in starts:
-            assert any(name.startswith(start) for name in command_modules()), start
+            assert start in others or any(name.startswith(start) for name in command_modules()), start
 
 
 def test_help_imports_nothing_that_computes() -> None:
@@ -111,7 +121,7 @@ def test_help_imports_nothing_that_computes() -> None:
     assert shown.stdout.count("Usage: ") == 1 + len(COMMANDS)
 
 
-@pytest.mark.parametrize("command", [name for name in STAGES if name not in WITHOUT_INPUT])
+@pytest.mark.parametrize("command", [name for name in STAGES if name not in ("judge", "oracle", *PREPARE)])
 def test_every_input_is_looked_for_before_anything_else_even_the_configuration(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,7 +33,7 @@ def _from_hub(name: str) -> Path:
     files = [INDEX, CARD, NETWORK, TOKENS, CONFIG, TOKENIZER]
     try:
         return Path(snapshot_download(repository, revision=revision or None, allow_patterns=files))
-    except (*HfHubHTTPError.__bases__, ValueError) as error:  # of the network, of its library for HTTP, of names
+    except (*HfHubHTTPError.__bases__, ValueError) as error:  # type: ignore[misc]  # HTTP, network; wrong names
         why = str(error).strip().splitlines()[0]
         fix = "check the name and the network (HF_ENDPOINT, https_proxy), or give the path of a copy"
         raise KinoflowError(f"--weights {name}: cannot be had from the Hub ({why}); {fix}") from error

@@ -1,5 +1,6 @@
 """The study of recipes of training."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +57,13 @@ def test_the_recipes_of_the_studies_are_valid(file: Path, tmp_path: Path) -> Non
     read = Study.read(file, tmp_path, None)
     for name, recipe in read.recipes.items():
         assert read.job(recipe).name == study.RUN, name
+
+
+def test_the_readme_gives_numbers_of_the_tables() -> None:
+    root = Path(study.__file__).parents[2]
+    said = (root / "benchmarks/README.md").read_text().partition("What the tables have so far:")[2]
+    tables = [pd.read_csv(file) for file in (root / "results/recipes/tables").glob("*.csv")]
+    known = {f"{value:.3f}" for table in tables for value in table.select_dtypes("number").to_numpy().flatten()}
+    found = re.findall(r"\d\.\d{3}", said)
+    assert len(found) > 8
+    assert set(found) <= known
