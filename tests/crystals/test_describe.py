@@ -31,7 +31,7 @@ def described() -> pd.DataFrame:
     helium = crystal("helium", 4, {(0, 0, 0): 2, (0.5, 0.5, 0.5): 8})
     not_decoded = rejected_row("rejected", "no atoms")
     known = row_of(rock_salt("known composition")) | {"reason": "too many atoms"}
-    huge = caesium_chloride("huge", length=5000)
+    huge = caesium_chloride("huge", length=900)
     frame = table(caesium_chloride(), not_decoded, overlapping(), helium, NO_CELL, known, huge)
     return describe_rows(frame.set_index(frame.index + 7), workers=1, seconds=60).set_index("id")
 

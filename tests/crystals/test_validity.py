@@ -27,7 +27,7 @@ from pipeline.crystals.validity import RULES, composition_valid, structural_vali
         (crystal("no volume", 4, {(0, 0, 0): 11}, lengths=[0.6, 0.6, 0.2]), False),
         (crystal("no such cell", 4, {(0, 0, 0): 11}, angles=[10, 20, 150]), False),
         (crystal("half an angstrom", 5, {(0, 0, 0): 11, (0.1, 0, 0): 17}), False),
-        (crystal("huge", 1e6, {(0, 0, 0): 11, (0.5, 0.5, 0.5): 17}), True),
+        (crystal("huge", 900, {(0, 0, 0): 11, (0.5, 0.5, 0.5): 17}), True),
         (crystal("huge, near over an edge", 1000, {(0.0002, 0.0002, 0): 11, (0.9999, 0.9999, 0): 17}), False),
     ],
     ids=lambda value: value.id if isinstance(value, Crystal) else str(value),
@@ -70,7 +70,8 @@ def test_neighbours_are_those_of_pymatgen_in_cells_of_every_shape() -> None:
         ([4, -4, 4], [90, 90, 90], "not above zero"),
         ([4, np.nan, 4], [90, 90, 90], "not finite"),
         ([4, 4, 4], [90, np.inf, 90], "not finite"),
-        ([1e200, 1e200, 4], [90, 90, 90], "zero or infinite"),
+        ([1e-200, 1e-200, 4], [90, 90, 90], "zero or infinite"),
+        ([1e200, 1e200, 4], [90, 90, 90], "more than 1,000 A"),
     ],
 )
 def test_a_cell_that_cannot_exist_is_a_value_error(lengths: list[float], angles: list[float], fault: str) -> None:
