@@ -31,9 +31,9 @@ def strays(transition: Transition, x1: int, steps: int) -> float:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     path = build_path("metric", Vocabulary.single(SIZE))
-    print(f"{'velocity':16} {'step':13}" + "".join(f"  N = {steps:4}" for steps in (32, 64, 128)))
+    print(f"{'velocity':16} {'step':19}" + "".join(f"  N = {steps:4}" for steps in (32, 64, 128)))
     for velocity in VELOCITIES.names():
         for step in STEPS.names():
             transition = Transition(path, VELOCITIES.get(velocity), step)
             worst = [max(strays(transition, x1, steps) for x1 in (0, 5, 8)) for steps in (32, 64, 128)]
-            print(f"{velocity:16} {step:13}" + "".join(f"  {value:8.4f}" for value in worst))
+            print(f"{velocity:16} {step:19}" + "".join(f"  {value:8.4f}" for value in worst))

@@ -44,12 +44,13 @@ COMMANDS = (  # as the help lists them
     *("check", "fetch", "init", "plan", "preflight", "train-crystals"),
     *("dft-collect", "dft-inputs", "evaluate-crystals", "evaluate-images"),
     *("generate-crystals", "generate-images", "generate-text"),
-    *("trace",),
-    *("calibrate-models", "dvc", "export-weights", "jobs", "reference-energies", "schema"),
+    *("compare", "report-page", "serve", "show", "trace"),
+    *("calibrate-models", "dvc", "evidence", "export-weights", "jobs", "reference-energies", "schema"),
     *STAGES,
 )
 
 
+PREPARE = ("prepare", "prepare-images")
 SAMPLE = ["--experiment", "checkerboard", "--run", "metric", "--tokens=README.md", "--weights=README.md", "--output=x"]
 REFERENCE = ["--experiment", "checkerboard", "--tokens", "README.md", "--output", "x"]
 
@@ -120,7 +121,7 @@ def test_help_imports_nothing_that_computes() -> None:
     assert shown.stdout.count("Usage: ") == 1 + len(COMMANDS)
 
 
-@pytest.mark.parametrize("command", [name for name in STAGES if name not in ("judge", "prepare", "prepare-images")])
+@pytest.mark.parametrize("command", [name for name in STAGES if name not in ("judge", "oracle", *PREPARE)])
 def test_every_input_is_looked_for_before_anything_else_even_the_configuration(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

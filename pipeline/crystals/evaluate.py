@@ -14,7 +14,7 @@ from pipeline.crystals import findings, resuming
 from pipeline.crystals.assess import assess_rows, write_csv
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energy_model import EnergyModel
-from pipeline.crystals.export import write_cif_zip, write_extxyz
+from pipeline.crystals.export import ranked, write_cif_zip, write_extxyz
 from pipeline.crystals.hull import Hull, elements_of
 from pipeline.crystals.hull_sources import FILES, build_hull, published_points
 from pipeline.crystals.hulls import hulls_of
@@ -178,17 +178,6 @@ def with_workers(settings: Crystals, workers: int | None) -> Crystals:
         return settings
     relaxation = settings.relaxation.model_copy(update={"workers": workers})
     return settings.model_copy(update={"workers": workers, "relaxation": relaxation})
-
-
-def ranked(assessed: pd.DataFrame, relaxed: pd.DataFrame) -> pd.DataFrame:
-    """Return the relaxed crystals, the lowest above the hull first; the ids are rank and formula."""
-    from pymatgen.core import Composition
-
-    energies = assessed.set_index("id")["energy_above_hull"].dropna().sort_values(kind="stable")
-    crystals = relaxed.set_index("id", drop=False).loc[energies.index].reset_index(drop=True)
-    digits = max(3, len(str(len(crystals))))
-    formulas = [Composition(formula).reduced_formula for formula in crystals["formula"]]
-    return crystals.assign(id=[f"{rank:0{digits}d}_{formula}" for rank, formula in enumerate(formulas, start=1)])
 
 
 def _references(

@@ -156,3 +156,14 @@ def _field(value: Any) -> str | None:
     if isinstance(value, float | np.floating):
         return repr(float(value)) if np.isfinite(value) else None
     return json.dumps(value) if isinstance(value, str) else None
+
+
+def ranked(assessed: pd.DataFrame, relaxed: pd.DataFrame) -> pd.DataFrame:
+    """Return the relaxed crystals, the lowest above the hull first; the ids are rank and formula."""
+    from pymatgen.core import Composition
+
+    energies = assessed.set_index("id")["energy_above_hull"].dropna().sort_values(kind="stable")
+    crystals = relaxed.set_index("id", drop=False).loc[energies.index].reset_index(drop=True)
+    digits = max(3, len(str(len(crystals))))
+    formulas = [Composition(formula).reduced_formula for formula in crystals["formula"]]
+    return crystals.assign(id=[f"{rank:0{digits}d}_{formula}" for rank, formula in enumerate(formulas, start=1)])

@@ -54,7 +54,7 @@ def summary_text(
 
 
 def remarks(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str], nulls: Sequence[str]) -> list[str]:
-    """Return the warnings of runs, and a sentence for each headline in which a null model beats one."""
+    """Return the warnings of runs, and a sentence for each headline in which a null model beats a run."""
     found = [f"{row['run']}: {row['warning']}." for row in rows if row.get("warning")]
     for name in headlines(metrics):
         column = column_of(name)

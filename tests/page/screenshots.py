@@ -25,7 +25,7 @@ def main() -> None:
             take(driver, "#materials", WIDE, target / "page_table.png")
             take(driver, "#materials .crystals-pair", NARROW, target / "page_narrow.png")
             driver.execute_script("document.getElementById('theme').click()")
-            take(driver, "#materials .gallery", WIDE, target / "page_gallery.png")
+            take(driver, "#materials .gallery .scrolls", WIDE, target / "page_gallery.png")
         finally:
             driver.quit()
 

@@ -8,14 +8,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-# The folder above the workflow: a clone, with the package in it, or a part of the installed package. Jobs use this
-# interpreter and this package, whether or not an environment is activated. A conda environment that Snakemake activates
-# for a job still comes first in its search path.
+# The folder above the workflow: a clone, with the package in it, or a part of the installed package.
 ROOT = Path(str(workflow.current_basedir)).parents[1]
-SEARCHED = {"PATH": os.path.dirname(sys.executable)}
-if (ROOT / "pipeline").is_dir():
+IN_CLONE = (ROOT / "pipeline").is_dir()
+if IN_CLONE:
     sys.path.insert(0, str(ROOT))
-    SEARCHED["PYTHONPATH"] = str(ROOT)
 
 from snakemake.exceptions import WorkflowError
 
@@ -28,17 +25,16 @@ from pipeline.stages.job import Job
 from pipeline.store.code import constant_of
 from pipeline.store.places import Place
 
-for variable, entry in SEARCHED.items():
+# Jobs use this interpreter and this package, whether or not an environment is activated. A conda environment that
+# Snakemake activates for a job still comes first in its search path.
+for variable, entry in (("PATH", os.path.dirname(sys.executable)), ("PYTHONPATH", str(ROOT)))[: 1 + IN_CLONE]:
     others = [part for part in os.environ.get(variable, "").split(os.pathsep) if part and part != entry]
     os.environ[variable] = os.pathsep.join([entry, *others])
 
 
 def load_merged():
-    """Return the scale's configuration, overridden by values from the command line, or stop before any job.
-
-    It is read from `config` in the working directory, or else beside the workflow.
-    """
-    scale = str(config.get("scale", "demo"))
+    """Return the scale's configuration, overridden by values from the command line, or stop before any job."""
+    scale = str(config.get("scale", "demo"))  # of `config` in the working directory, or else beside the workflow
     path = (Path() if Path("config").is_dir() else Path(os.path.relpath(ROOT))) / "config" / f"{scale}.yaml"
     try:
         # Jobs on a cluster parse this file again; the choices were already checked when the workflow started.
@@ -75,9 +71,6 @@ wildcard_constraints:
     name=any_of([*RUNS, *REFERENCES]),
     shard=r"\d+",
     shards=r"\d+",
-
-
-# Files.
 
 
 def at(place, ending="", **names):
@@ -214,9 +207,6 @@ def files_of_metrics(wildcards):
 
 def threads_of(name):
     return lambda wildcards: STAGES[name].threads(job_of(wildcards))
-
-
-# What samples are scored and drawn with besides themselves.
 
 
 def evidence_of(wildcards):
