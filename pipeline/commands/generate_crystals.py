@@ -62,8 +62,6 @@ def generate_crystals(
     from pipeline.crystals.generation import generate_crystals
     from pipeline.crystals.orders import Order
 
-    own = of_weights(given, weights, "generate-crystals", experiment, run) if weights else None
-    found = own or of_run(given, crystal_experiment(given, experiment), run, tokens, weights, None)
     order = Order(
         formula=formula,
         units=units,
@@ -75,6 +73,8 @@ def generate_crystals(
         atoms=atoms,
         charge_neutral=charge_neutral,
     )
+    own = of_weights(given, weights, "generate-crystals", experiment, run) if weights else None
+    found = own or of_run(given, crystal_experiment(given, experiment), run, tokens, weights, None)
     generate_crystals(
         found.config,
         found.experiment,

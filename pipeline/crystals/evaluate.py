@@ -23,9 +23,8 @@ from pipeline.crystals.kept_descriptions import KeptDescriptions, hash_of
 from pipeline.crystals.known_copies import known_sets, with_listed
 from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.protocol_table import protocol_rows, protocol_text, write_protocols
-from pipeline.crystals.reading import read_structures
+from pipeline.crystals.reading import check_some_usable, read_structures
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
-from pipeline.errors import KinoflowError
 from pipeline.fetch.fetching import fetch_by_name
 from pipeline.fetch.resource import FetchError
 from pipeline.store.atomic import write_json, write_text
@@ -76,12 +75,7 @@ def evaluate(
     model = EnergyModel.of(settings.energy_model)  # an error before any work if it is not installed
     judges, judged = [EnergyModel.of(judge) for judge in settings.judges], output / "judged.parquet"
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
-    if (structures["reason"] != "").all():
-        first = structures.iloc[0]
-        raise KinoflowError(
-            f"{path}: none of its {len(structures)} structures can be used; {first['id']}: {first['reason']}; correct "
-            "the files, or name others"
-        )
+    check_some_usable(path, structures)
     others = known_sets(config.data, rows, known)
     looked_in = ", ".join(f"{len(one.crystals)} of {one.name}" for one in others)
     references = _hull(config, settings, rows, hull, output / "hull.parquet")

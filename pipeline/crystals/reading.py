@@ -59,6 +59,13 @@ def read_structures(path: Path) -> pd.DataFrame:
     raise KinoflowError(f"{path}: unknown suffix; give a folder of CIF files or one of {', '.join(_READERS)}")
 
 
+def check_some_usable(path: Path, structures: pd.DataFrame) -> None:
+    """Raise an error if none of the structures in a file or folder can be used."""
+    if (structures["reason"] != "").all():
+        what = f"none of its {len(structures)} structures can be used; {structures['id'].iloc[0]}"
+        raise KinoflowError(f"{path}: {what}: {structures['reason'].iloc[0]}; correct the files, or name others")
+
+
 def frame_of_entries(path: Path, entries: Sequence[Entry]) -> pd.DataFrame:
     """Return the rows of all entries of a file or folder; raise an error if there are none."""
     if not entries:
