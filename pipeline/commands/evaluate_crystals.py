@@ -2,6 +2,7 @@ from pathlib import Path
 
 from pipeline.commands.generate_crystals import crystal_experiment
 from pipeline.commands.given import Given
+from pipeline.config.experiments import Relaxation
 from pipeline.errors import KinoflowError
 from pipeline.stages.parameters import Count, OptionalInput, OutputFolder, Positive, Texts
 from pipeline.store.places import Place
@@ -14,6 +15,7 @@ def evaluate_crystals(
     output: OutputFolder,
     experiment: str | None = None,
     relax: Count | None = None,
+    relax_steps: Positive | None = None,
     weights: str | None = None,
     rows: OptionalInput = None,
     hull: OptionalInput = None,
@@ -30,6 +32,7 @@ def evaluate_crystals(
         output: folder for the tables, scores and relaxed crystals
         experiment: experiment of the configuration (default: the one on crystals)
         relax: how many structures to relax, starting with the first (default: all)
+        relax_steps: most steps for one crystal (default: the configuration's; with weights: 500)
         weights: weights that generated them, by name, folder or hub:user/name: a structure is new if these were not
             trained on it
         rows: reference structures from `prepare` (default: those of the results)
@@ -41,7 +44,7 @@ def evaluate_crystals(
     from pipeline.crystals.evaluate import evaluate
 
     if weights is not None:
-        rows = training_rows(weights, output, rows)
+        rows, relax_steps = training_rows(weights, output, rows), relax_steps or Relaxation().steps
     name = crystal_experiment(given, experiment)
     places = {place: place.under(given.results, experiment=name) for place in (Place.ROWS, Place.HULL)}
     found = {place: file if file.is_file() else None for place, file in places.items()}
@@ -55,6 +58,7 @@ def evaluate_crystals(
         output=output,
         known=known,
         workers=workers,
+        steps=relax_steps,
     )
 
 

@@ -62,6 +62,7 @@ def evaluate(
     output: Path,
     known: Sequence[str] | None = None,
     workers: int | None = None,
+    steps: int | None = None,
 ) -> dict[str, float]:
     """Write and print what is known about the structures in a file or folder, and return their scores.
 
@@ -71,7 +72,7 @@ def evaluate(
     sets of other known crystals; None: those at hand. What the folder gets is in :data:`FILES_WRITTEN`. Its folder
     `journal` has what is finished, for a later call, until all is.
     """
-    settings = with_workers(config.experiments[experiment].crystals or Crystals(), workers)
+    settings = with_choices(config.experiments[experiment].crystals or Crystals(), workers, steps)
     model = EnergyModel.of(settings.energy_model)  # an error before any work if it is not installed
     judges, judged = [EnergyModel.of(judge) for judge in settings.judges], output / "judged.parquet"
     structures = read_structures(path)[list(CRYSTAL_COLUMNS)]
@@ -166,12 +167,11 @@ def evaluate(
     return scores
 
 
-def with_workers(settings: Crystals, workers: int | None) -> Crystals:
-    """Return the settings with another number of processes, if one is given."""
-    if workers is None:
-        return settings
-    relaxation = settings.relaxation.model_copy(update={"workers": workers})
-    return settings.model_copy(update={"workers": workers, "relaxation": relaxation})
+def with_choices(settings: Crystals, workers: int | None, steps: int | None) -> Crystals:
+    """Return the settings with another number of processes and of steps of a relaxation, if they are given."""
+    chosen = {key: value for key, value in {"workers": workers, "steps": steps}.items() if value is not None}
+    relaxation = settings.relaxation.model_copy(update=chosen)
+    return settings.model_copy(update={"workers": workers or settings.workers, "relaxation": relaxation})
 
 
 def _references(

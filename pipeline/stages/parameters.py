@@ -22,7 +22,7 @@ Positive = Annotated[int, Parameter(validator=Number(gte=1))]
 Seed = Annotated[int, Parameter(help="seed of the draws", validator=Number(gte=0))]
 
 # What several take, with its help.
-ConfigFile = Annotated[Path, Parameter(help="YAML file; what it leaves out is that of its scale, config/<scale>.yaml")]
+ConfigFile = Annotated[Path, Parameter(help="YAML file; what it leaves out is that of its scale, config/SCALE.yaml")]
 Settings = Annotated[
     tuple[str, ...],
     Parameter(
