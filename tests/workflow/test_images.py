@@ -22,7 +22,7 @@ REFERENCES = {
     },
 }
 GENERATE = (sys.executable, "-m", "pipeline", "generate-images", "--config", f"config/{SCALE}.yaml")
-REPORTS = {"table": 1, "figure": 1, "sweeps": 1}  # what is made anew whenever a score is
+REPORTS = {"table": 1, "figure": 1, "sweeps": 1, "report_page": 1}  # what is made anew whenever a score is
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_the_tokenizer_has_a_table_of_its_own(finished: Project) -> None:
     assert (ours["origin"], ours["images"], ours["codes"]) == ("ours", "30", "16")
     assert float(ours["rfid"]) > 0
     assert 0 < float(ours["held_out_frechet_distance"]) < float(ours["frechet_distance"])
-    assert (papers["origin"], papers["rfid"]) == ("paper", "2.2")
+    assert (papers["origin"], papers["paper_rfid"]) == ("paper", "2.2")
 
 
 def test_there_are_figures_paths_and_grids(finished: Project) -> None:

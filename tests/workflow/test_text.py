@@ -75,12 +75,12 @@ def test_a_second_run_has_nothing_to_do(finished: Project) -> None:
 
 def test_more_points_only_score(finished: Project) -> None:
     jobs = planned(finished, "{scoring: {perplexity: {points: 5}}}")
-    assert jobs == {"score": 5, "table": 1, "figure": 1}
+    assert jobs == {"score": 5, "table": 1, "figure": 1, "report_page": 1}
 
 
 def test_another_value_of_the_sweep_trains_nothing(finished: Project) -> None:
     jobs = planned(finished, "{sweep: {steps: [2, 3]}}")
-    assert jobs == {"sample_whole": 1, "texts": 1, "score": 1, "table": 1, "figure": 1}
+    assert jobs == {"sample_whole": 1, "texts": 1, "score": 1, "table": 1, "figure": 1, "report_page": 1}
 
 
 def test_a_judge_from_elsewhere_is_looked_for_by_a_rule(finished: Project) -> None:
