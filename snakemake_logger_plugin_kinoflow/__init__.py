@@ -2,6 +2,8 @@
 
 Snakemake finds this package by its name (`--logger kinoflow`, which the default profile says). Snakemake's own log file
 has everything. With VERBOSE=1, --verbose and in a dry run, the console shows it, too.
+
+Snakemake imports this package before the workflow has said where `pipeline` is, so it must not import `pipeline`.
 """
 
 import logging
@@ -14,7 +16,7 @@ from typing import Any
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from pipeline.inspect.console import Plan, Tally, counted, last_lines
+from snakemake_logger_plugin_kinoflow.console import Plan, Tally, counted, last_lines
 
 AGAIN = "KINOFLOW_AGAIN"  # the command that was called, if it is not snakemake itself
 REPEATS = (  # what Snakemake says of jobs that failed, besides the event itself

@@ -80,8 +80,8 @@ def test_what_a_sweep_alone_gets_wrong_is_told_of_its_run(tiny_file: Callable[..
 
 
 def test_an_unknown_key_of_a_sweep_is_named(tiny_file: Callable[..., Path]) -> None:
-    (found,) = problems(tiny_file(changed(sweep=[{"steps": [2]}, {"step": [2]}])))
-    assert found.startswith(f"{AT}.sweep.1.step = [2]: unknown key; did you mean 'steps'?")
+    (found,) = problems(tiny_file(changed(sweep=[{"steps": [2]}, {"stepz": [2]}])))
+    assert found.startswith(f"{AT}.sweep.1.stepz = [2]: unknown key; did you mean 'step'?")
 
 
 def test_a_key_is_named_below_a_name_that_is_no_name(tiny_file: Callable[..., Path]) -> None:

@@ -99,7 +99,7 @@ def test_the_workflow_of_the_package_runs_in_a_new_project(installed: Path, proj
     tiny = TINY | {"scale": "demo"}
     (project / "config/demo.yaml").write_text(yaml.safe_dump(tiny))
     said = run(installed, project, "-m", "snakemake", "--cores", "2")
-    assert "Kinoflow, scale demo: 17 jobs" in said
+    assert "Kinoflow, scale demo: 18 jobs" in said
     table = (project / "results/demo/tables/checkerboard.csv").read_text()
     assert [line.split(",")[0] for line in table.splitlines()][1:3] == ["mask_linear", "metric"]
     record = (project / "results/demo/tables/checkerboard.csv.provenance.json").read_text()

@@ -2,12 +2,11 @@ from pipeline.config.oracle import CLAIMS
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
-from pipeline.stages.oracle import oracle_of
 from pipeline.stages.parameters import Csv, Input, Markdown, Numbers, Outputs
 
 
 @stage(
-    settings=lambda job: {"few": oracle_of(job).few, "many": oracle_of(job).many},
+    settings=lambda job: {"few": job.oracle.few, "many": job.oracle.many},
     when=lambda job: job.block.oracle is not None,
     plot=lambda job: Plot("error_ratio", "comparison", f"{job.experiment}: ratios of errors", "bar_horizontal"),
 )
@@ -28,7 +27,7 @@ def claims(job: Job, *, measured: Input, csv: Csv, markdown: Markdown, numbers: 
 
     if len(figures) != len(CLAIMS):
         raise KinoflowError(f"--figures: {len(figures)} files; give {len(CLAIMS)}, for {', '.join(CLAIMS)}")
-    found, steps = read_json(measured), Steps(oracle_of(job).few, oracle_of(job).many)
+    found, steps = read_json(measured), Steps(job.oracle.few, job.oracle.many)
     make_claim_table(found, steps, table=csv, markdown=markdown, numbers=numbers)
     for claim, output in zip(KNOWN, figures, strict=True):
         drawing = draw(claim, found)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import Choice, Config, Crystals, Experiment, Run, Tokenizer, VelocityChoice
+from pipeline.config import Choice, Config, Crystals, Experiment, Oracle, Run, Tokenizer, VelocityChoice
 from pipeline.config.contracts import DataSetPlugin, EnergyModelPlugin, JudgedMetricPlugin, MetricPlugin
 from pipeline.config.plugins import DATASETS, ENERGY_MODELS, METRICS, MODELS, Chosen
 from pipeline.errors import KinoflowError
@@ -79,6 +79,13 @@ class Job:
         if self.block.tokenizer is None:
             raise KinoflowError(f"experiments.{self.experiment}.tokenizer is null; choose an experiment on codes")
         return self.block.tokenizer
+
+    @property
+    def oracle(self) -> Oracle:
+        """The samplers that are measured; an experiment without any is an error."""
+        if self.block.oracle is None:
+            raise KinoflowError(f"experiments.{self.experiment}.oracle is null; choose an experiment with an oracle")
+        return self.block.oracle
 
     @property
     def is_text(self) -> bool:

@@ -1,30 +1,21 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import Oracle
-from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Csv, Markdown, Numbers, Output
 from pipeline.store.code import modules_named
 
 
-def oracle_of(job: Job) -> Oracle:
-    """Return the oracle of an experiment; one without is an error."""
-    if job.block.oracle is None:
-        raise KinoflowError(f"experiments.{job.experiment}.oracle is null; choose an experiment with an oracle")
-    return job.block.oracle
-
-
 def settings(job: Job) -> dict[str, Any]:
     """Return what the errors of samplers depend on."""
-    bench = oracle_of(job).model_dump(mode="json", exclude={"resources", "few", "many"})
+    bench = job.oracle.model_dump(mode="json", exclude={"resources", "few", "many"})
     return {"seed": job.config.seed, "data": job.block.data.model_dump(mode="json"), "oracle": bench}
 
 
 def modules(job: Job) -> list[str]:
     """Return the modules of the data set, and of all paths and velocities."""
-    bench = oracle_of(job)
+    bench = job.oracle
     velocities = [velocity for block in bench.rows for velocity in block.velocity]
     return job.data.modules + modules_named(*bench.paths.values(), *velocities)
 
@@ -45,7 +36,7 @@ def oracle(job: Job, *, journal: Path, output: Output, csv: Csv, markdown: Markd
     from pipeline.store.journal import Journal
     from pipeline.store.seeds import derive_seed
 
-    chosen, seed = oracle_of(job), derive_seed(job.config.seed, job.experiment, "oracle")
+    chosen, seed = job.oracle, derive_seed(job.config.seed, job.experiment, "oracle")
     finished = Journal(journal, oracle.fingerprint(job, []))
     measured = measure(job.block.data, chosen, seed, finished, f"experiments.{job.experiment}.data")
     write_json(output, measured)

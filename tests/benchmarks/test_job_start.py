@@ -10,4 +10,5 @@ def test_both_ways_make_the_same_table(tiny_file: Callable[..., Path], tmp_path:
     for command in commands(tiny_file(), "checkerboard", tmp_path):
         run(command)
     for ending in ("csv", "md", "json"):
-        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes() != b""
+        ours, theirs = ((tmp_path / f"{name}.{ending}").read_text() for name in ("a", "b"))
+        assert ours.replace("a.csv", "b.csv") == theirs != ""

@@ -115,7 +115,7 @@ def test_a_template_that_is_no_crystal_is_refused_with_its_reason(generate: Gene
         generate("mask_ko", template=template)
 
 
-@pytest.mark.parametrize("formula, hint", [("Xx2", "cannot be read"), ("Na9", "at most 8"), ("Na0.5Cl", "whole")])
+@pytest.mark.parametrize("formula, hint", [("Xx2", "Xx is no element"), ("Na9", "at most 8"), ("Na0.5Cl", "whole")])
 def test_a_formula_that_cannot_be_is_refused(generate: Generate, formula: str, hint: str) -> None:
     with pytest.raises(KinoflowError, match=hint):
         generate("mask_ko", formula=formula)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.inspect.benchmarks import seconds_of
-from pipeline.inspect.console import LAST_LINES, Plan, Planned, Tally, last_lines, span
+from snakemake_logger_plugin_kinoflow.console import LAST_LINES, Plan, Planned, Tally, last_lines, span
 
 PREPARE, FIRST, SECOND, FIGURE = 1, 2, 3, 4
 

@@ -200,7 +200,7 @@ def test_too_little_space_is_named_with_both_numbers(monkeypatch: pytest.MonkeyP
 
 
 def test_a_new_experiment_needs_the_space_that_the_plan_says_and_one_that_goes_on_a_minimum() -> None:
-    board = config({"board": merge(BOARD, {"sampling": {"count": 10**15}})})
+    board = config({"board": merge(BOARD, {"sampling": {"count": 10**9}})})
     [problem] = preflight(board, all_jobs(board)).problems
     assert "MB are needed; make room" in problem
     goes_on = [(stage, job) for stage, job in all_jobs(board) if stage.name != "train"]

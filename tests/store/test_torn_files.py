@@ -10,7 +10,7 @@ import torch
 
 from pipeline.crystals.hull import Hull
 from pipeline.errors import KinoflowError
-from pipeline.report.tables import _read as read_scores
+from pipeline.report.tables import read_scores
 from pipeline.sampling.samples import SampleSet
 from pipeline.store.atomic import read_json, write_json
 from pipeline.store.parquet import read_table, write_table

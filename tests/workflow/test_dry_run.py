@@ -47,11 +47,19 @@ def test_the_scale_sheet_knows_of_further_choices(project: Project) -> None:
     "experiment, networks, samples",
     [
         ("checkerboard", 4, 4),
-        ("materials", 5, 5),
+        ("materials", 5, 5 + 3),
         ("text", 24, 24 + 23 * 6),  # one is autoregressive: its steps cannot be swept
         ("text_openwebtext", 5, 5 + 4 * 6),
-        ("pixels", 3, 3 + 3 * 4 + 2 * 5 + 4),  # steps, two velocities of one run at five numbers of steps, searches
-        ("latents", 3, 3 + 3 * 15 + 2 * 4),  # of 16 scales of guidance and 5 numbers of steps each run has one itself
+        (
+            "pixels",
+            3,
+            3 + 3 * 4 + 3 * 5 + 4,
+        ),  # steps, two velocities and a kind of step of one run at five numbers of steps, searches
+        (
+            "latents",
+            3,
+            3 + 3 * 15 + 2 * 4 + 2,
+        ),  # of 16 scales of guidance and 5 numbers of steps each run has one itself
     ],
 )
 def test_the_papers_scale_has_its_networks_and_sweeps(experiment: str, networks: int, samples: int) -> None:

@@ -60,7 +60,7 @@ def jobs(seeded: Project) -> list[Job]:
     for rule, text in JOB.findall(run(seeded, sys.executable, "-m", "snakemake", "--dry-run")):
         files = {kind: tuple(names.split(", ")) for kind, names in FILES.findall(text)}
         found.append(Job(rule, files.get("input", ()), files.get("output", ())))
-    return [job for job in found if job.rule != "all"]
+    return [job for job in found if job.rule not in ("all", "report_page")]  # DVC keeps what the page shows
 
 
 def called(stage: Any, jobs: Iterable[Job]) -> list[Job]:

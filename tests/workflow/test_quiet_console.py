@@ -11,7 +11,7 @@ from project import ROOT, Project
 
 RUN = (sys.executable, "-m", "snakemake", "--cores", "2", "--config", "scale=tiny")
 RULE = re.compile(r"^(?:rule|use rule \w+ as) (\w+)", re.MULTILINE)
-STAGE = re.compile(r"\[ *\d+/17\] \w+: \d+ jobs?, \d+ s(; (at least|about) .* left)?")
+STAGE = re.compile(r"\[ *\d+/18\] \w+: \d+ jobs?, \d+ s(; (at least|about) .* left)?")
 
 
 def logged(project: Project) -> str:
@@ -47,10 +47,12 @@ def shown(project: Project) -> list[str]:
 def test_there_is_one_line_per_stage_and_nothing_else(shown: list[str]) -> None:
     profile, start, *stages = shown
     assert profile.startswith("Using workflow specific profile")
-    assert start.startswith("Kinoflow, scale tiny: 17 jobs; everything is in .snakemake/log/")
+    assert start.startswith("Kinoflow, scale tiny: 18 jobs; everything is in .snakemake/log/")
     assert all(map(STAGE.fullmatch, stages)), stages
     names = [line.partition("] ")[2].partition(":")[0] for line in stages]
-    assert sorted(names) == ["figure", "gather", "prepare", "reference", "sample", "score", "table", "train"]
+    assert sorted(names) == [
+        *("figure", "gather", "prepare", "reference", "report_page", "sample", "score", "table", "train")
+    ]
     assert "\x1b" not in "".join(shown)
 
 
@@ -62,7 +64,7 @@ def test_no_run_can_have_more_than_100_lines() -> None:
 def test_the_log_file_has_every_job(shown: list[str], project: Project) -> None:
     named = re.search(r"everything is in (\S+),", shown[1])
     assert named is not None
-    assert len(re.findall(r"^(?:local)?rule \w+:$", (project.folder / named[1]).read_text(), re.MULTILINE)) == 18
+    assert len(re.findall(r"^(?:local)?rule \w+:$", (project.folder / named[1]).read_text(), re.MULTILINE)) == 19
 
 
 def test_nothing_to_do_is_said(shown: list[str], project: Project) -> None:
@@ -77,8 +79,8 @@ def test_all_is_shown_on_request(shown: list[str], project: Project) -> None:
 
 def test_a_terminal_shows_what_runs(shown: list[str], project: Project) -> None:
     said = on_a_terminal(project, "--forcerun", "figure")
-    assert re.search(r"\[0/1\] about \d+ s left \| figure checkerboard|\[0/1\] figure checkerboard", said)
-    assert "[1/1] figure: 1 job" in said
+    assert re.search(r"\[0/2\] ((at least|about) \d+ s left \| )?figure checkerboard", said)
+    assert "[1/2] figure: 1 job" in said
 
 
 def test_a_failure_is_told_with_the_end_of_its_log_and_how_to_go_on(shown: list[str], project: Project) -> None:

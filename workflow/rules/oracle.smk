@@ -14,7 +14,7 @@ rule oracle:
     log:
         f"{LOGS}/oracle/{{experiment}}.log",
     benchmark:
-        f"{BENCHMARKS}/oracle/{{experiment}}.tsv"
+        f"{BENCHMARKS}/oracle/{{experiment}}_oracle.tsv"
     conda:
         "../../envs/cpu.yaml"
     threads: threads_of("oracle")

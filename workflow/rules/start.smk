@@ -4,7 +4,7 @@ from snakemake.logging import logger
 
 from pipeline.config.loading import write_config
 from pipeline.inspect.benchmarks import seconds_of
-from pipeline.inspect.console import Plan, Planned
+from snakemake_logger_plugin_kinoflow.console import Plan, Planned
 from pipeline.inspect.live import write_planned
 from pipeline.inspect.preflight.check import preflight
 from pipeline.store.ignored import keep_from_git
