@@ -13,7 +13,6 @@ from typing import Any
 import psutil
 
 from pipeline.config import Config
-from pipeline.page.contents import losses_of
 from pipeline.store.atomic import read_json, write_json
 from pipeline.store.places import Place
 
@@ -100,6 +99,8 @@ def _last_line(log: Path) -> str:
 
 
 def _losses(config: Config, results: Path, training: Iterable[list[str]]) -> dict[str, Any]:
+    from pipeline.page.contents import losses_of  # imports torch, which a run of the workflow does not need
+
     found: dict[str, Any] = {}
     for experiment, name in training:
         losses = losses_of(results, experiment, config.experiments[experiment])

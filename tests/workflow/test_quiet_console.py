@@ -94,7 +94,7 @@ def test_a_failure_is_told_with_the_end_of_its_log_and_how_to_go_on(shown: list[
     failed = lines.index("failed: table checkerboard")
     assert lines[failed + 1] == "  the last lines of results/tiny/logs/table/checkerboard.log:"
     assert "    RuntimeError: no ink" in lines[failed + 2 :]
-    assert lines[-2].startswith("[0/1] done, 1 failed; everything is in .snakemake/log/")
+    assert lines[-2].startswith("[0/2] done, 1 failed; everything is in .snakemake/log/")
     assert lines[-1] == f"to go on: snakemake {' '.join(RUN[3:])}"
     assert len(lines) < 30
 
