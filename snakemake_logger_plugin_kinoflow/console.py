@@ -33,7 +33,6 @@ class Tally:
     finished: dict[int, float] = field(default_factory=dict)  # how long they took
     failed: set[int] = field(default_factory=set)
     _most: int = 1  # jobs that ran at once
-    _began: dict[str, float] = field(default_factory=dict)  # when the first job of a rule started
 
     def start(self, job: int, now: float) -> None:
         """Note that a job has started; a job that failed is tried again."""
@@ -41,10 +40,9 @@ class Tally:
             self.failed.discard(job)
             self.running[job] = now
             self._most = max(self._most, len(self.running))
-            self._began.setdefault(self.plan.jobs[job].rule, now)
 
     def finish(self, job: int, now: float) -> str | None:
-        """Note that a job has finished; return a line if it was the last one of its rule."""
+        """Note that a job has finished; return a line if it was the last one of its rule, with the time of all."""
         if job not in self.plan.jobs:
             return None
         self.finished[job] = now - self.running.pop(job, now)
@@ -52,7 +50,7 @@ class Tally:
         alike = [number for number, one in self.plan.jobs.items() if one.rule == rule]
         if any(number not in self.finished for number in alike):
             return None
-        took = span(now - self._began.get(rule, now))
+        took = span(sum(self.finished[number] for number in alike))
         return f"{self.count()} {rule}: {counted(len(alike), 'job')}, {took}{self._and_left(now)}"
 
     def fail(self, job: int) -> bool:
