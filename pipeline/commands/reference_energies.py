@@ -40,10 +40,10 @@ def reference_energies(
         seconds: most seconds for one crystal
         finished: compute nothing more, and write what is finished
     """
-    import yaml
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
     from pipeline.config import EnergyModelChoice, NameAlone
+    from pipeline.config.plain_yaml import plain_yaml
     from pipeline.crystals.energy_model import EnergyModel
     from pipeline.crystals.reference_energies import FOLDER
     from pipeline.crystals.reference_table import make_references
@@ -52,8 +52,8 @@ def reference_energies(
     from pipeline.store.provenance import write_provenance
 
     try:
-        choice = TypeAdapter(Annotated[EnergyModelChoice, NameAlone]).validate_python(yaml.safe_load(model))
-    except (ValidationError, yaml.YAMLError) as error:
+        choice = TypeAdapter(Annotated[EnergyModelChoice, NameAlone]).validate_python(plain_yaml(model))
+    except ValueError as error:
         raise KinoflowError(f"--model {model}: no energy model ({error})") from error
     chosen, data = EnergyModel.of(choice), given.config.data
     cache, mirror = Path(data.cache), Path(data.mirror) if data.mirror else None

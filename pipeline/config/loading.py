@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
 from pipeline.config.choices import CHECKED
 from pipeline.config.expansion import added_runs, merge, problems_of_weights, with_complete_runs
@@ -25,7 +24,6 @@ from pipeline.store.atomic import write_text
 
 _MARK = "# Resolved and checked; jobs only read this file. It is checked again if it is edited. SHA-256: {}\n"
 _FIRST_LINE = re.compile(re.escape(_MARK.rstrip("\n")).replace(r"\{\}", "([0-9a-f]{64})"))
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first one is in C, and faster
 LARGEST_NUMBER = 2**53
 _PLAIN = re.compile(r"[A-Za-z0-9_.+-]+")
 _SCIENTIFIC = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
@@ -110,11 +108,11 @@ def write_config(path: Path, config: Config) -> None:
 
 def read_resolved(path: Path) -> Config | None:
     """Return the configuration if `write_config` wrote the file and nobody edited it; None otherwise."""
-    with suppress(OSError, UnicodeDecodeError, ValidationError):  # the last: another version of this project wrote it
+    with suppress(OSError, ValueError):  # not UTF-8, not plain YAML, or written by another version of this project
         mark, _, text = path.read_text(encoding="utf-8").partition("\n")
         found = _FIRST_LINE.fullmatch(mark)
         if found and found[1] == _checksum(text):
-            return Config.model_validate_json(json.dumps(yaml.load(text, Loader=_Loader)))
+            return Config.model_validate_json(json.dumps(plain_yaml(text)))
     return None
 
 

@@ -19,16 +19,9 @@ from pipeline.tokens.token_data import TokenData
 
 
 @pytest.fixture
-def said(world: World, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def said(world: World, only_message: Callable[[int], str]) -> Callable[..., str]:
     """Return a function that runs a command in the world, which must fail, and returns its only message."""
-
-    def run(*arguments: object) -> str:
-        assert world.run(*arguments) == 2
-        shown = capsys.readouterr().err
-        assert shown.count("error:") == 1
-        return shown
-
-    return run
+    return lambda *arguments: only_message(world.run(*arguments))
 
 
 @pytest.mark.parametrize(

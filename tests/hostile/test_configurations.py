@@ -1,5 +1,6 @@
 """Configurations that try to hang, to fill the memory or to leak a password end in one message."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -8,25 +9,20 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
+from pipeline.config.loading import load_config, write_config
 from pipeline.errors import without_secrets
 from pipeline.store.provenance import process_record, set_command
 
+ROOT = Path(__file__).parents[2]
 ALIASES = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefg", "bcdefgh", strict=True)
 )
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def said(only_message: Callable[[int], str]) -> Callable[..., str]:
     """Return a function that runs a command, which must fail, and returns its only message."""
-
-    def run(*arguments: object) -> str:
-        assert main([str(argument) for argument in arguments]) == 2
-        shown = capsys.readouterr().err
-        assert shown.count("error:") == 1
-        return shown
-
-    return run
+    return lambda *arguments: only_message(main([*map(str, arguments)]))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +46,15 @@ def test_a_configuration_that_grows_without_end_is_refused(
     file.write_text(text)
     assert why in (shown := said("check", "--config", file))
     assert str(file) in shown
+
+
+def test_the_mark_of_a_resolved_configuration_opens_no_door(tmp_path: Path, said: Callable[..., str]) -> None:
+    """Anybody can compute it, and weights of others bring such a file."""
+    file = tmp_path / "config.yaml"
+    write_config(file, load_config(ROOT / "config/demo.yaml", choices=False))
+    mark = file.read_text().partition("\n")[0]
+    file.write_text(f"{mark[:-64]}{hashlib.sha256(ALIASES.encode()).hexdigest()}\n{ALIASES}")
+    assert "stands for more than 100,000 values" in said("check", "--config", file)
 
 
 @pytest.mark.parametrize("setting", ["experiments=&x {self: *x}", f"{'a.' * 61}b=1"])
