@@ -1,9 +1,33 @@
-"""Random transitions, and the distribution that they leave unchanged."""
+"""What data sets of random chains share: options, random transitions, and what these leave unchanged."""
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
+from pipeline.config import Strict
 from pipeline.errors import KinoflowError
+from pipeline.flow.vocabulary import Vocabulary
+
+
+class ChainOptions(Strict):
+    """Which of the random chains, and how many sequences are drawn from it."""
+
+    states: int
+    length: int = Field(32, ge=1, description="tokens in a sequence")
+    chain_seed: int = Field(0, ge=0, description="seed of the chain; the same chain whatever the other seeds")
+    train: int = Field(20000, ge=1, description="sequences to train on")
+    validation: int = Field(1000, ge=1, description="sequences for the validation loss")
+    test: int = Field(2000, ge=1, description="sequences for likelihoods and for the reference row of the data")
+
+
+def vocabulary(options: ChainOptions) -> Vocabulary:
+    """Return the tokens, and a mask."""
+    return Vocabulary.single(options.states, specials=1)
+
+
+def length(options: ChainOptions) -> int:
+    """Return the number of tokens in a sequence."""
+    return options.length
 
 
 def dirichlet(shape: tuple[int, int], concentration: float, generator: torch.Generator) -> Tensor:

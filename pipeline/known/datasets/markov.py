@@ -7,36 +7,21 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from pipeline.config import Strict
-from pipeline.flow.vocabulary import Vocabulary
 from pipeline.known.chain import Chains
-from pipeline.known.random_chains import dirichlet, stationary_of
+from pipeline.known.random_chains import ChainOptions, dirichlet, length, stationary_of, vocabulary
 from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import SPLITS, TokenData
 
+__all__ = ["Options", "chain", "entropy", "length", "prepare", "stationary", "transitions", "vocabulary"]
 
-class Options(Strict):
+
+class Options(ChainOptions):
     """The chain and how many sequences are drawn from it."""
 
     states: int = Field(32, ge=2, description="number of states, each of which is a token")
-    length: int = Field(32, ge=1, description="tokens in a sequence")
     concentration: float = Field(
         0.1, gt=0, description="of the Dirichlet distribution of the transitions; small: few states follow each one"
     )
-    chain_seed: int = Field(0, ge=0, description="seed of the transitions; the same chain whatever the other seeds")
-    train: int = Field(20000, ge=1, description="sequences to train on")
-    validation: int = Field(1000, ge=1, description="sequences for the validation loss")
-    test: int = Field(2000, ge=1, description="sequences for likelihoods and for the reference row of the data")
-
-
-def vocabulary(options: Options) -> Vocabulary:
-    """Return one token for each state, and a mask."""
-    return Vocabulary.single(options.states, specials=1)
-
-
-def length(options: Options) -> int:
-    """Return the number of tokens in a sequence."""
-    return options.length
 
 
 def transitions(options: Options) -> Tensor:
