@@ -39,6 +39,9 @@ def of_weights(given: Given, name: str, command: str, experiment: str | None, ru
         if given.settings:
             raise
         raise KinoflowError(f"--weights {name}: they are of another version of Kinoflow; {error}") from error
+    own = f"{found.index.experiment}/{found.index.run}"
+    if own not in [f"{name}/{one}" for name, block in config.experiments.items() for one in block.runs]:
+        raise KinoflowError(f"--weights {name}: {found.file(CONFIG)} has no run {own}; get the folder again")
     if (right := command_of(config.experiments[found.index.experiment])) != command:
         raise KinoflowError(f"--weights {name}: they are for `{right}`, not for `{command}`; name others")
     files = (found.file(TOKENS), found.file(NETWORK), found.tokenizer)
