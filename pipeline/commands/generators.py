@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pipeline.commands.given import Given
 from pipeline.config import Config
+from pipeline.config.loading import load_config, parse_setting
 from pipeline.config.problems import ConfigError
 from pipeline.errors import KinoflowError
 
@@ -34,7 +35,8 @@ def of_weights(given: Given, name: str, command: str, experiment: str | None, ru
         if value not in (None, own):
             raise KinoflowError(f"--{flag} {value}: --weights {name} are those of {own}; leave --{flag} out")
     try:
-        config = Given(found.file(CONFIG), given.settings).config
+        # With settings over it, a configuration is checked: the mark of one that was checked is anybody's to write.
+        config = load_config(found.file(CONFIG), [*map(parse_setting, given.settings), {}])
     except ConfigError as error:
         if given.settings:
             raise

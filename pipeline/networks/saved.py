@@ -14,6 +14,7 @@ from pipeline.config.choices import CHECKED
 from pipeline.config.plugins import MODELS
 from pipeline.errors import KinoflowError
 from pipeline.flow.chunks import row_chunks
+from pipeline.flow.errors import FlowError
 from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.flow.score import negative_score_entropy, posterior_logits
@@ -174,7 +175,8 @@ def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
     try:
         description = Description.model_validate(read_description(path, "weights"), context=CHECKED)
     except ValidationError as error:
-        raise KinoflowError(f"{path}: weights of another version of this project; train it again") from error
+        why = error.errors()[0]["msg"]
+        raise KinoflowError(f"{path}: weights of another version of this project ({why}); train it again") from error
     if description.run != run:
         raise KinoflowError(f"{path}: holds the weights of run {description.run!r}, not of {run!r}; give another file")
     _check_tokens(path, description, data)
@@ -186,7 +188,10 @@ def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
         raise KinoflowError(f"{path}: the weights do not fit the tokens they are used with; {error}") from error
     if wrong := [name for name, tensor in network.state_dict().items() if not bool(tensor.isfinite().all())]:
         raise KinoflowError(f"{path}: {wrong[0]} has numbers that are not finite; train the run again")
-    probability_path = path_for(description.path, data) if description.path else None
+    try:
+        probability_path = path_for(description.path, data) if description.path else None
+    except FlowError as error:
+        raise KinoflowError(f"{path}: its path does not fit the tokens it is used with; {error}") from error
     return SavedModel(network.eval(), probability_path, description)
 
 

@@ -147,6 +147,7 @@ class TokenData:
         if missing := [name for name in (*SPLITS, _KIND_OF, _COUNTS) if name not in tensors]:
             raise KinoflowError(f"{path}: lacks {missing[0]}, as of another version, or damaged; {again}")
         train, validation, test = (tensors[split] for split in SPLITS)
+        _check_shapes(path, tensors)
         try:
             return cls(
                 train,
@@ -176,6 +177,18 @@ class TokenData:
     def _sets(self) -> dict[str, Tensor]:
         further = {_EVALUATION + name: tokens for name, tokens in self.evaluation.items()}
         return {split: getattr(self, split) for split in SPLITS} | further
+
+
+def _check_shapes(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Raise unless tokens are whole numbers, and what there is for each token is there for all of them."""
+    size = len(tensors[_KIND_OF])
+    shapes: dict[str, tuple[int, ...]] = {_COUNTS: (size,), _DISTANCES: (size, size)}
+    for name, values in tensors.items():
+        whole = name not in (_DISTANCES, _EMBEDDINGS)
+        short = name == _EMBEDDINGS and len(values) != size
+        if short or (whole and values.is_floating_point()) or tuple(values.shape) != shapes.get(name, values.shape):
+            what = f"{name} of type {values.dtype} and shape {tuple(values.shape)}"
+            raise KinoflowError(f"{path}: {what} do not fit {size} tokens; prepare them again")
 
 
 def parts_of(tokens: Tensor) -> Iterator[Tensor]:

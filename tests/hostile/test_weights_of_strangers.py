@@ -1,5 +1,6 @@
 """Folders of weights whose checksums are right, as those of anyone who makes one, but whose content is not."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -8,11 +9,13 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from world import World
 
 from pipeline.cli import main
+from pipeline.config.loading import _MARK
 from pipeline.store.provenance import file_hash
 
 Content = tuple[dict[str, torch.Tensor], dict[str, Any]]  # tensors, and what the file says about them
@@ -93,8 +96,23 @@ def test_an_index_that_names_what_is_not_there_is_refused(
             "tokens of another version of this project, or damaged",
         ),
         (lambda tensors, said: (tensors, []), "does not describe its tokens"),
+        (lambda tensors, said: (tensors | {"train": tensors["train"] / 3}, said), "do not fit 878 tokens"),
+        (lambda tensors, said: (tensors | {"distances": tensors["distances"][:5]}, said), "do not fit 878 tokens"),
+        (lambda tensors, said: (tensors, said | {"origin": {"max_atoms": 10**9}}), "holds no tokens of crystals"),
     ],
-    ids=["range", "shape", "kinds", "missing", "type", "nothing said", "grid", "list"],
+    ids=[
+        "range",
+        "shape",
+        "kinds",
+        "missing",
+        "type",
+        "nothing said",
+        "grid",
+        "list",
+        "fractions",
+        "distances",
+        "origin",
+    ],
 )
 def test_tokens_that_are_none_are_refused_by_their_file(
     folder: Path, said: Callable[[], str], change_of: Callable[..., Content], message: str
@@ -124,3 +142,21 @@ def test_a_network_that_cannot_be_is_refused_by_its_file(
     shown = said()
     assert f"{folder / NETWORK}: " in shown
     assert message in shown
+
+
+def test_a_configuration_that_says_it_was_checked_is_checked(folder: Path, said: Callable[[], str]) -> None:
+    """Anybody can write the mark of a checked configuration."""
+    file = folder / "config.yaml"
+    config = yaml.safe_load(file.read_text())
+    config["experiments"]["materials"]["runs"]["metric"]["sampling"]["velocity"] = {"name": "power", "alpha": "much"}
+    text = yaml.safe_dump(config, sort_keys=False)
+    file.write_text(_MARK.format(hashlib.sha256(text.encode()).hexdigest()) + text)
+    sign(folder)
+    shown = said()
+    assert f"{file}: " in shown
+    assert "materials.runs.metric.sampling.velocity" in shown
+
+
+def test_a_revision_that_is_a_path_is_refused(only_message: Callable[[int], str], tmp_path: Path) -> None:
+    order = ["generate-crystals", "--weights", "hub:someone/salts@../../x", "--output", str(tmp_path / "made")]
+    assert "'../../x' is no commit, tag or branch" in only_message(main(order))
