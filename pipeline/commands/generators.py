@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.commands.given import Given
+from pipeline.commands.given import Given, note_differences
 from pipeline.config import Config
 from pipeline.config.loading import load_config, parse_setting
 from pipeline.config.problems import ConfigError
 from pipeline.errors import KinoflowError
+from pipeline.stages.job import RunJob
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ def of_weights(given: Given, name: str, command: str, experiment: str | None, ru
         raise KinoflowError(f"--weights {name}: {found.file(CONFIG)} has no run {own}; get the folder again")
     if (right := command_of(config.experiments[found.index.experiment])) != command:
         raise KinoflowError(f"--weights {name}: they are for `{right}`, not for `{command}`; name others")
+    note_differences(RunJob(config, found.index.experiment, found.index.run), found.file(NETWORK))
     files = (found.file(TOKENS), found.file(NETWORK), found.tokenizer)
     return Generator(config, found.index.experiment, found.index.run, *files)
 

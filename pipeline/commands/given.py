@@ -74,7 +74,7 @@ class Given:
                 train = f"snakemake --cores all --config scale={self.config.scale} -- {known}"
                 hint = f"train the run with `{train}`, or name another file{self.elsewhere(path)}"
                 raise KinoflowError(f"{path}: no such file; {hint}")
-        self._note_differences(job, weights or known)
+        note_differences(job, weights or known)
         return tokens, weights or known
 
     def tokenizer(self, job: Job) -> Path | None:
@@ -86,19 +86,20 @@ class Given:
             raise KinoflowError(f"{tokenizer}: no such file; train the tokenizer, or name another file")
         return tokenizer
 
-    def _note_differences(self, job: Job, weights: Path) -> None:
-        """Say which values of the configuration do not count, because the network was trained with others."""
-        from pipeline.store.arrays import read_description  # imports numpy
 
-        trained = read_description(weights, "weights")
-        asked = job.run.model_dump(mode="json", include={"model", "path", "loss"})
-        for key, value in asked.items():
-            if key in trained and trained[key] != value:
-                ours, theirs = ({"name": None} | (one or {}) for one in (value, trained[key]))
-                for name in [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]:
-                    key_of_it = f"runs.{job.name}.{key}.{name}"
-                    used = f"{theirs.get(name)} counts, with which {weights} was trained"
-                    print(f"note: {key_of_it} = {ours.get(name)} is ignored: {used}", file=sys.stderr)
+def note_differences(job: Job, weights: Path) -> None:
+    """Say which values of the configuration do not count, because the network was trained with others."""
+    from pipeline.store.arrays import read_description  # imports numpy
+
+    trained = read_description(weights, "weights")
+    asked = job.run.model_dump(mode="json", include={"model", "path", "loss"})
+    for key, value in asked.items():
+        if key in trained and trained[key] != value:
+            ours, theirs = ({"name": None} | (one or {}) for one in (value, trained[key]))
+            for name in [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]:
+                key_of_it = f"runs.{job.name}.{key}.{name}"
+                used = f"{theirs.get(name)} counts, with which {weights} was trained"
+                print(f"note: {key_of_it} = {ours.get(name)} is ignored: {used}", file=sys.stderr)
 
 
 @dataclass(frozen=True, kw_only=True)

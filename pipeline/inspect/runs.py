@@ -107,6 +107,8 @@ def loss_curve(losses: Mapping[str, list[float | None]]) -> str:
 
 def _verdict(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Return the difference of two figures, and which is better, if their intervals do not meet."""
+    if isinstance(one[name], str) or isinstance(other[name], str):
+        return ""
     text = rounded(float(other[name] - one[name]), 3)
     low, high, other_low, other_high = (row.get(name + end) for row in (one, other) for end in (LOW, HIGH))
     if low is None or high is None or other_low is None or other_high is None:

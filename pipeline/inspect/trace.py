@@ -47,7 +47,7 @@ class Trace:
 
 def trace_artefact(artefact: Path) -> Trace:
     """Return where an artefact comes from; raise if it has no record, but only mark inputs without one."""
-    if not artefact.exists():
+    if not artefact.is_file() and not artefact.is_dir():
         raise KinoflowError(f"{artefact}: no such file; give a file that the workflow has made")
     if not sidecar_of(artefact).is_file():
         raise KinoflowError(
@@ -65,7 +65,7 @@ def trace_artefact(artefact: Path) -> Trace:
 
 
 def _traced(path: Path) -> Traced:
-    sha256 = file_hash(path) if path.exists() else None
+    sha256 = file_hash(path) if path.is_file() or path.is_dir() else None  # a device might never end
     if not sidecar_of(path).is_file():
         published = CATALOGUE.get("/".join(path.parts[-2:]))
         if published is not None and (sha256 is None or not fault_in(path, published)):

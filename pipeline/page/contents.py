@@ -1,6 +1,7 @@
 """What the page says about an experiment: rows with their figures, losses, further tables, and samples."""
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def losses_of(results: Path, experiment: str, block: Experiment) -> dict[str, di
         if not run.weights and file.is_file():
             rows, keys = rows_in(file), ("step", "loss", "validation_loss")
             try:
-                found[name] = {key: [float(row[key]) if row[key] else None for row in rows] for key in keys}
+                found[name] = {key: [_number(row[key]) for row in rows] for key in keys}
             except (KeyError, ValueError) as error:
                 what = f"is no history of a training ({type(error).__name__}: {error})"
                 raise KinoflowError(f"{file}: {what}; remove it, or train the run again") from error
@@ -121,6 +122,14 @@ def tables_of(results: Path, experiment: str) -> list[dict[str, Any]]:
             cells = [[row[name] for name in columns] for row in rows]
             found.append({"title": title, "file": file.name, "columns": columns, "rows": cells})
     return found
+
+
+def _number(text: str) -> float | None:
+    if not text:
+        return None  # it was not measured
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text} is not finite")
+    return value
 
 
 def rows_in(file: Path) -> list[dict[str, str]]:

@@ -1,6 +1,6 @@
 """An experiment's table: one row per run and reference, in full as CSV, and the figures that matter as Markdown."""
 
-import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from pipeline.report.summary import OF_PAPER, comparable, of_paper, summary_text
 from pipeline.store.atomic import read_json, write_text
 from pipeline.store.paper import rows_of_paper
 
+LARGEST = sys.float_info.max  # which an integer may exceed
 OURS, PAPER = "ours", "paper"
 
 
@@ -79,6 +80,6 @@ def _fault_of(score: Any) -> str:
     if not isinstance(score["conditions"].get("run"), str):
         return "its conditions name no run"
     for key, value in (score["conditions"] | score["metrics"]).items():
-        if isinstance(value, dict | list) or (isinstance(value, float) and not math.isfinite(value)):
+        if isinstance(value, dict | list) or (isinstance(value, int | float) and not abs(value) <= LARGEST):
             return f"{key} is no finite number and no text"
     return ""

@@ -1,13 +1,16 @@
 """Sets of samples in safetensors files: tokens, tokens along the way, and how they were drawn."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
+from pipeline.errors import KinoflowError
 from pipeline.sampling.joining import AXES, KIND
 from pipeline.store.parts import writing
 from pipeline.store.tensors import read_tensors, write_tensors
@@ -41,7 +44,14 @@ class SampleSet:
     def load(cls, path: Path, *, with_tokens: bool = True) -> "SampleSet":
         """Read the file; tokens and frames may be large, and are left out if not wanted."""
         tensors, description = read_tensors(path, KIND)
-        conditions, times = dict(description["conditions"]), tuple(description["times"])
+        try:
+            said = _Described.model_validate_json(json.dumps(description))  # JSON: a list is a tuple
+        except ValidationError as error:
+            raise _damaged(path, "what it says of them") from error
+        conditions, times = dict(said.conditions), said.times
+        if not isinstance(conditions.get("run"), str) or not isinstance(conditions.get("seed"), int):
+            raise _damaged(path, "their run or seed")
+        _check_shapes(path, tensors, len(times))
         labels, visits = (tensors[name].long() if name in tensors else None for name in ("labels", "visits"))
         if visits is not None and len(visits):
             conditions = _after("NFE", EVALUATED, round(visits.double().mean().item(), 2), conditions)
@@ -49,6 +59,15 @@ class SampleSet:
         if not with_tokens:
             tokens, times, frames = tokens[:, :0], (), frames[:0]
         return cls(tokens.long(), conditions, times, frames.long(), labels, visits)
+
+
+class _Described(BaseModel):
+    """What a file says besides its tensors."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    conditions: list[tuple[str, Any]]
+    times: tuple[float, ...]
 
 
 class Drawn(NamedTuple):
@@ -81,12 +100,28 @@ def write_blocks(
             first += len(drawn.tokens)
 
 
+def _check_shapes(path: Path, tensors: Mapping[str, Tensor], times: int) -> None:
+    """Raise unless there are tokens [N, D], as many of them at each time, and one label and number of visits each."""
+    if "tokens" not in tensors or tensors["tokens"].dim() != 2:
+        raise _damaged(path, "tokens")
+    count, length = tensors["tokens"].shape
+    shapes = {"tokens": (count, length), "labels": (count,), "visits": (count,)}
+    shapes["frames"] = (times, count, length) if times else tuple(tensors.get("frames", torch.empty(0)).shape)
+    for name in ("frames", *tensors):
+        if name not in tensors or tuple(tensors[name].shape) != shapes.get(name) or tensors[name].is_floating_point():
+            raise _damaged(path, name)
+
+
+def _damaged(path: Path, what: str) -> KinoflowError:
+    return KinoflowError(f"{path}: {what} is not that of samples; remove it and draw them again")
+
+
 def _description(conditions: Mapping[str, Any], times: Sequence[float]) -> dict[str, Any]:
     return {"conditions": list(conditions.items()), "times": times}
 
 
 def _after(key: str, name: str, value: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return a dictionary with one more entry after that of `key`."""
-    place = list(given).index(key) + 1
+    place = list(given).index(key) + 1 if key in given else len(given)
     items = list(given.items())
     return dict([*items[:place], (name, value), *items[place:]])

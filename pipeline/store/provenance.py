@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline import __version__
 from pipeline.errors import KinoflowError, without_secrets
@@ -25,12 +27,40 @@ PACKAGES = (
     *("tokenizers", "transformers", "datasets"),
     *("pillow", "vector-quantize-pytorch"),
 )
-RECORDED = {"sha256": str, "inputs": dict, "seed": int, "code": str, "command": list}  # and more
 USED = ("command", "device", "host", "started", "wall_seconds", "peak_memory_mb", "resumed")
 _STARTED, _CLOCK = datetime.now(UTC), time.monotonic()  # at import, which the command line does first
 _BYTES = 1 if sys.platform == "darwin" else 1024  # per unit of ru_maxrss
 _command: list[str] = []
 _taken_up: list[str] = []
+
+
+class _Use(BaseModel):
+    """What making a file took, as far as it is recorded."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    command: list[str] | None = None
+    wall_seconds: float | None = None
+    peak_memory_mb: float | None = None
+    started: Annotated[datetime | None, Field(strict=False)] = None
+    resumed: bool | None = None
+
+
+class _Shard(_Use):
+    """What making a part of a file took."""
+
+    artefact: str
+
+
+class _Record(_Use):
+    """What any record says."""
+
+    sha256: str
+    inputs: dict[str, str]
+    seed: int
+    code: str
+    command: list[str]
+    shards: list[_Shard] = []
 
 
 def sidecar_of(artefact: Path) -> Path:
@@ -82,10 +112,13 @@ def read_record(artefact: Path) -> dict[str, Any]:
     """Return the provenance of an artefact, which must be there."""
     file = sidecar_of(artefact)
     record = read_json(file)
-    known = record if isinstance(record, dict) else {}
-    if wrong := [key for key, kind in RECORDED.items() if not isinstance(known.get(key), kind)]:
-        raise KinoflowError(f"{file}: says nothing of the {wrong[0]} of {artefact}; make this again")
-    return known
+    try:
+        _Record.model_validate(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "it"
+        raise KinoflowError(f"{file}: {key} is damaged ({first['msg']}); make {artefact} again") from error
+    return dict(record)
 
 
 def settings_hash(settings: Mapping[str, Any]) -> str:

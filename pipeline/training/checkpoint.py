@@ -53,15 +53,17 @@ class Checkpoints:
         """
         for path in reversed(self.paths()):
             try:
-                state: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+                state = torch.load(path, weights_only=True, map_location="cpu")
             except UnpicklingError:
                 print(f"{path} cannot be read and is passed over: {UNTRUSTED}")
+                continue
             except (RuntimeError, EOFError, OSError) as error:
                 print(f"{path} cannot be read and is passed over: {error}")
                 continue
-            else:
-                if state["step"] < last_step:
-                    return state
+            if not isinstance(state, dict) or not isinstance(state.get("step"), int):
+                print(f"{path} is no checkpoint and is passed over: {UNTRUSTED}")
+            elif state["step"] < last_step:
+                return state
         return None
 
     def others(self) -> list[Path]:

@@ -118,3 +118,7 @@ def test_the_plan_warns_of_trainings_that_no_machine_holds_or_ends(
     warnings = " ".join(capsys.readouterr().out.rpartition("Warnings")[2].split())
     assert "checkerboard: train of metric needs 40,002,397 MB or more, but may have 2,000 MB" in warnings
     assert "h or more without a GPU, but may take 1 h" in warnings
+    small = {"training": {"steps": 10**9}}  # the network is so small that its arithmetic takes an hour
+    assert main(["plan", "--config", str(tiny_file({"experiments": {"checkerboard": small}}))]) == 0
+    warnings = " ".join(capsys.readouterr().out.rpartition("Warnings")[2].split())
+    assert "checkerboard: train of metric takes 27.8 h or more without a GPU, but may take 1 h" in warnings

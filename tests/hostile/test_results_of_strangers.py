@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from world import World
 
+from pipeline.cli import main
 from pipeline.config.loading import load_config
 from pipeline.inspect.server import HOST, Page, new_server
 from pipeline.store.places import Place
+from pipeline.store.tensors import write_tensors
 
 RUN = "checkerboard/metric"
+RECORD = '{"sha256": "0", "inputs": {}, "seed": 0, "code": "1", "command": [], %s}'
 SCORES = '{"conditions": {"run": "metric"}, "metrics": {"total_variation": %s}}'
 
 
@@ -37,11 +41,13 @@ def said(world: World, results: Path, only_message: Callable[[int], str]) -> Cal
         (Place.SCORES, "[1]"),
         (Place.SCORES, SCORES % "NaN"),
         (Place.SCORES, SCORES % "[1]"),
+        (Place.SCORES, SCORES % ("9" * 400)),
+        (Place.TRAINING_HISTORY, "step,loss,validation_loss\n1,inf,2\n"),
         (Place.TRAINING_HISTORY, "step,loss,validation_loss\n1,much,2\n"),
         (Place.TRAINING_HISTORY, "a,b\n1,2\n"),
         (Place.TRAINING_HISTORY, "\udcff"),
     ],
-    ids=["list", "nan", "nested", "text", "columns", "bytes"],
+    ids=["list", "nan", "nested", "long", "infinite", "text", "columns", "bytes"],
 )
 def test_what_is_no_result_is_refused_by_its_file(
     results: Path, said: Callable[..., str], tmp_path: Path, file: Place, content: str
@@ -53,12 +59,41 @@ def test_what_is_no_result_is_refused_by_its_file(
         assert f"error: {spoilt}: " in said(*command)
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"sha256": 1}'])
-def test_what_is_no_record_is_refused_by_its_file(results: Path, said: Callable[..., str], content: str) -> None:
+@pytest.mark.parametrize(
+    "content, wrong",
+    [
+        ("[]", "it"),
+        ("{}", "command"),
+        (RECORD % '"wall_seconds": "x"', "wall_seconds"),
+        (RECORD % '"started": "now"', "started"),
+        (RECORD % '"shards": [{}]', "shards.0.artefact"),
+        (RECORD % '"inputs": {"x": 1}', "inputs.x"),
+    ],
+)
+def test_what_is_no_record_is_refused_by_its_file(
+    results: Path, said: Callable[..., str], content: str, wrong: str
+) -> None:
     weights = Place.WEIGHTS.under(results, experiment="checkerboard", name="metric")
     record = weights.with_name(f"{weights.name}.provenance.json")
     record.write_text(content)
-    assert f"error: {record}: says nothing of the sha256" in said("show", RUN)
+    assert f"error: {record}: {wrong} is damaged (" in said("show", RUN)
+
+
+def test_a_word_in_place_of_a_figure_is_compared_without_a_difference(
+    world: World, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = Place.SCORES.under(results, experiment="checkerboard", name="metric")
+    scores.parent.mkdir(parents=True, exist_ok=True)
+    scores.write_text(SCORES % '"much"')
+    assert world.run("compare", RUN, RUN, "--set", f"results={results.parent}") == 0
+    assert capsys.readouterr().out.split()[-7:] == ["variation", "|", "much", "|", "much", "|", "|"]
+
+
+def test_a_device_that_a_record_names_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "made"
+    file.touch()
+    file.with_name("made.provenance.json").write_text(RECORD % '"inputs": {"/dev/zero": "0"}')
+    assert main(["trace", str(file)]) == 0
 
 
 @pytest.fixture
@@ -105,3 +140,22 @@ def test_a_port_that_is_taken_is_named(said: Callable[..., str]) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert f"--port {port}: Address already in use; name another" in said("serve", "--port", port)
+
+
+@pytest.mark.parametrize(
+    "described, wrong",
+    [
+        ({"conditions": []}, "their run or seed is not that of samples"),
+        ({"conditions": 3}, "what it says of them is not that of samples"),
+        ({"times": [0.5]}, "frames is not that of samples"),
+    ],
+)
+def test_samples_that_are_none_are_refused_by_their_file(
+    tmp_path: Path, world: World, said: Callable[..., str], described: dict[str, object], wrong: str
+) -> None:
+    samples, tokens = tmp_path / "samples", world.tokens("checkerboard")
+    conditions = [["run", "metric"], ["seed", 0], ["n", 2]]
+    tensors = {"tokens": torch.zeros(2, 2, dtype=torch.int32), "frames": torch.zeros(0, 2, 2, dtype=torch.int32)}
+    write_tensors(samples, "samples", tensors, {"conditions": conditions, "times": []} | described)
+    order = ("score", "--experiment", "checkerboard", "--samples", samples, "--tokens", tokens)
+    assert f"error: {samples}: {wrong}" in said(*order, "--output", tmp_path / "scores")

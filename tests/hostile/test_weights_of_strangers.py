@@ -160,3 +160,12 @@ def test_a_configuration_that_says_it_was_checked_is_checked(folder: Path, said:
 def test_a_revision_that_is_a_path_is_refused(only_message: Callable[[int], str], tmp_path: Path) -> None:
     order = ["generate-crystals", "--weights", "hub:someone/salts@../../x", "--output", str(tmp_path / "made")]
     assert "'../../x' is no commit, tag or branch" in only_message(main(order))
+
+
+def test_keys_that_do_not_count_for_them_are_named(
+    exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order = ["generate-crystals", "--weights", str(exported), "--atoms", "2", "--count", "1"]
+    setting = "experiments.materials.runs.metric.model.width=192"
+    assert main([*order, "--output", str(tmp_path / "made"), "--set", setting]) == 0
+    assert "note: runs.metric.model.width = 192 is ignored: 16 counts, with which" in capsys.readouterr().err

@@ -59,7 +59,7 @@ def test_shards_add_up_seconds_and_have_the_inputs_of_all(tmp_path: Path, monkey
 
     def record() -> dict[str, object]:
         seconds, memory = next(used)
-        rest = {"device": "a CPU", "host": "here", "started": "then", "command": [f"{seconds}"]}
+        rest = {"device": "a CPU", "host": "here", "started": "2026-01-01T00:00:00+00:00", "command": [f"{seconds}"]}
         return rest | {"wall_seconds": seconds, "peak_memory_mb": memory}
 
     monkeypatch.setattr("pipeline.store.provenance.process_record", record)

@@ -25,6 +25,16 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     assert "step-000000020.pt cannot be read" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("content", [torch.ones(2), {"network": torch.ones(2)}, {"step": "20"}])
+def test_a_file_of_tensors_that_is_no_checkpoint_is_passed_over(tmp_path: Path, content: Any) -> None:
+    checkpoints = Checkpoints(tmp_path, "fingerprint")
+    checkpoints.save(10, {})
+    torch.save(content, checkpoints.save(20, {}))
+    state = checkpoints.latest(100)
+    assert state is not None
+    assert state["step"] == 10
+
+
 def test_those_of_a_longer_training_do_not_push_out_the_ones_that_are_written_now(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path, "fingerprint")
     for step in (900, 1000, 100, 200, 300):

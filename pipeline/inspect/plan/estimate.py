@@ -16,6 +16,7 @@ from pipeline.store.provenance import read_record, sidecar_of
 from pipeline.training.checkpoint import KEPT
 
 PROCESSOR = 1e13  # FLOP/s in float32, more than processors reach
+STEP = 1e-4  # seconds of a training step, however small the network is; they take ten times that
 RESUMED = "it goes on from its checkpoints if it is started again"
 MORE = {
     "train": f"or give it more GPUs; {RESUMED}",
@@ -25,6 +26,11 @@ MORE = {
     "predict": "it goes on from its journal if it is started again",
     "search": "it goes on from its journal if it is started again",
 }
+
+
+def _least_seconds(work: Work) -> float:
+    """Return the seconds that the longest job takes at least on any processor."""
+    return max(work.longest * work.flops / PROCESSOR, STEP * work.steps)
 
 
 @dataclass(frozen=True)
@@ -94,9 +100,9 @@ class Estimate:
     def _beyond_processors(self) -> Iterator[str]:
         """Yield what takes longer than it may on any processor, of the jobs that are not measured."""
         works = [work for work in self.sheet.work if not work.gpus and self.hours_here(work) is None]
-        longest = {(work.experiment, work.rule): work for work in sorted(works, key=lambda work: work.flops)}
+        longest = {(work.experiment, work.rule): work for work in sorted(works, key=_least_seconds)}
         for work in longest.values():
-            hours, allowed = work.longest * work.flops / PROCESSOR / 3600, work.resources.minutes / 60
+            hours, allowed = _least_seconds(work) / 3600, work.resources.minutes / 60
             if hours > allowed:
                 what = f"{work.experiment}: {work.rule} of {work.name} takes {hours:,.3g} h or more without a GPU"
                 yield f"{what}, but may take {allowed:,.3g} h; lower steps, batch, count or network, or ask for GPUs"

@@ -66,8 +66,8 @@ def check_utilisation(share: float) -> None:
 class Work:
     """What the jobs of one rule do for one run (or for the experiment) with one `network`.
 
-    `key` is the configuration's key for the resources of such a job, `longest` the longest job's share of the work, and
-    `memory` the bytes that a training needs at least on its device.
+    `key` is the configuration's key for the resources of such a job, `longest` the longest job's share of the work,
+    `memory` the bytes that a training needs at least on its device, and `steps` those of its optimiser.
     """
 
     experiment: str
@@ -80,6 +80,7 @@ class Work:
     resources: Resources
     longest: float = 1.0
     memory: float = 0.0
+    steps: int = 0
 
     @property
     def gpus(self) -> int:
@@ -118,7 +119,7 @@ def work_of(job: Job, shape: Shape, networks: Networks) -> Iterator[Work]:
             if sizes not in least:
                 least[sizes] = training_bytes(one.run.model, training, shape)
             work = Work(job.experiment, "train", one.name, network, flops, training.precision, key, training.resources)
-            yield replace(work, memory=least[sizes])
+            yield replace(work, memory=least[sizes], steps=training.steps)
         yield from _sampling_work(one, shape, network, count)
     for name, network, sequences in _scored(job.block, shape, networks):
         yield scoring("score", name, network, sequences * networks.count(network).forward)
