@@ -127,6 +127,20 @@ def test_a_crystal_turns_by_the_keyboard_and_with_the_mouse(page: Chrome) -> Non
     until(lambda: np.abs(picture(frame) - turned).sum() > 0)
 
 
+def test_the_slider_leads_from_the_generated_to_the_relaxed_crystal(page: Chrome) -> None:
+    crystal(page)
+    frame = page.find_elements(By.CSS_SELECTOR, "#materials .crystal")[1]
+    slider = seen(page, "#materials .relaxation input")
+    said = page.find_element(By.CSS_SELECTOR, "#materials .relaxation output")
+    until(lambda: said.text == "step 3 of 3, largest force 0.01 eV/Å")
+    relaxed = picture(frame)
+    slider.send_keys(Keys.HOME)
+    until(lambda: said.text == "step 0 of 3, largest force 1.5 eV/Å")
+    until(lambda: np.abs(picture(frame) - relaxed).sum() > 0)
+    slider.send_keys(Keys.END)
+    until(lambda: np.abs(picture(frame) - relaxed).sum() == 0)
+
+
 @pytest.mark.parametrize("part, ending", [("as generated", ""), ("after relaxation", "-relaxed")])
 def test_a_cif_file_is_downloaded_and_can_be_parsed(page: Chrome, part: str, ending: str) -> None:
     crystal(page)

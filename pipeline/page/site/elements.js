@@ -49,6 +49,22 @@ function sortableTable(label, headings, rows, attributes = {}) {
   return element("div", { class: "scrolls", role: "region", tabindex: "0", "aria-label": label }, table);
 }
 
+/** Return a button that plays frames one after the other, and a function that stops it. */
+function player(show, frame, count, pause) {
+  let timer = null;
+  const button = element("button", { type: "button", click: () => (timer ? stop() : start()) }, "Play");
+  function start() {
+    button.textContent = "Pause";
+    timer = setInterval(() => show((frame() + 1) % count()), pause);
+  }
+  function stop() {
+    button.textContent = "Play";
+    clearInterval(timer);
+    timer = null;
+  }
+  return { button, stop };
+}
+
 /** Call a function once, when an element comes into view. */
 function whenSeen(made, draw) {
   const watch = new IntersectionObserver((entries) => {

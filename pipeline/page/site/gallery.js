@@ -18,6 +18,7 @@ function gallery(experiment) {
   const generated = new CrystalViewer("as generated");
   const relaxed = new CrystalViewer("after relaxation");
   const said = element("p", { class: "chosen", "aria-live": "polite" });
+  const way = relaxationSlider((cif, label) => relaxed.update(cif, label));
   const body = crystals.map((one) => rowOf(one));
   const count = element("output", {});
   const wanted = { run: "", verdict: "", formula: "", group: "", energy: "" };
@@ -44,6 +45,7 @@ function gallery(experiment) {
     said.textContent = `${one.id}, ${one.formula}: ${energy}${one.verdict ? `, ${one.verdict}` : ""}${unique}${novel}`;
     generated.show(one.generated);
     relaxed.show(one.relaxed);
+    way.follow(one);
   }
 
   function filter() {
@@ -88,6 +90,7 @@ function gallery(experiment) {
       place,
       said,
       element("div", { class: "crystals-pair" }, generated.place, relaxed.place),
+      way.place,
       element(
         "div",
         { class: "slider" },
