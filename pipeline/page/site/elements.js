@@ -28,6 +28,11 @@ function rounded(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
+/** Return a number with so many decimals; nothing if it is not known. */
+function fixed(value, decimals) {
+  return value === null || value === undefined ? "" : value.toFixed(decimals).replace(/^-(0\.0*)$/, "$1");
+}
+
 /** Return a list to choose from, with a label; `options` maps values to what is shown. */
 function chooser(label, options, change, chosen) {
   const entries = options instanceof Map ? [...options] : options.map((one) => [one, one]);

@@ -6,25 +6,28 @@ function columnPlot(experiment) {
   if (!names.length) return null;
   let chosen = experiment.headlines[0] || names[0];
   const rows = () => experiment.rows.filter((row) => row.figures[chosen]);
+  const values = () => rows().map((row) => row.figures[chosen].value);
   const traces = () => [{
     type: "scatter",
     mode: "markers",
-    x: rows().map((row) => row.figures[chosen].value),
+    x: values(),
     y: rows().map((row) => escaped(row.label)),
     marker: { size: 10, color: rows().map((row) => colourOf(experiment, row)) },
     error_x: {
       type: "data",
       symmetric: false,
+      color: GREY,
       array: rows().map((row) => endsOf(row.figures[chosen])[1] - row.figures[chosen].value),
-      arrayminus: rows().map((row) => row.figures[chosen].value - endsOf(row.figures[chosen])[0]),
+      arrayminus: rows().map((row) => row.figures[chosen].value - endsOf(row.figures[chosen], isWide(values()))[0]),
     },
     text: rows().map((row) => `<b>${escaped(row.label)}</b><br>${escaped(figureText(row.figures[chosen]))}<br>${settingsOf(row)}`),
     hovertemplate: "%{text}<extra></extra>",
   }];
   const layout = () => ({
     title: { text: escaped(experiment.columns[chosen].heading) },
+    xaxis: scaleFor(values()),
     yaxis: { autorange: "reversed", type: "category" },
-    height: Math.max(260, 90 + 26 * rows().length),
+    height: Math.max(280, 120 + 26 * rows().length),
     showlegend: false,
   });
   const made = plot(`One column of ${experiment.name}`, traces, layout, (point) => showRecord(experiment, rows()[point.pointNumber], ""));
@@ -48,13 +51,17 @@ function scatterPlot(experiment) {
     name: escaped(row.label),
     x: [valueOf(row, x)],
     y: [valueOf(row, y)],
-    marker: { size: 11, color: colourOf(experiment, row), symbol: row.kind === "run" ? "circle" : "x" },
+    marker: { size: 11, opacity: 0.75, color: colourOf(experiment, row), symbol: row.kind === "run" ? "circle" : "x" },
     text: [`<b>${escaped(row.label)}</b><br>${settingsOf(row)}`],
     hovertemplate: "%{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
   }));
+  const axisOf = (name) => ({
+    title: { text: escaped(numbers.get(name)) },
+    ...scaleFor(rows().map((row) => valueOf(row, name))),
+  });
   const layout = () => ({
-    xaxis: { title: { text: escaped(numbers.get(x)) } },
-    yaxis: { title: { text: escaped(numbers.get(y)) } },
+    xaxis: axisOf(x),
+    yaxis: axisOf(y),
     height: 420,
     showlegend: false,
   });

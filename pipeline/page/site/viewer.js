@@ -37,7 +37,8 @@ class CrystalViewer {
     this.model = null;
     if (cif) {
       this.model = this.viewer.addModel(cif, "cif");
-      this.viewer.setStyle({}, { sphere: { scale: 0.35, colorscheme: "Jmol" }, stick: { radius: 0.08, colorscheme: "Jmol" } });
+      this.viewer.replicateUnitCell(1, 1, 1, this.model, false, true); // with the copies on the faces of the cell
+      this.viewer.setStyle({}, { sphere: { scale: 0.35, colorscheme: "Jmol" } });
       const box = { color: getComputedStyle(document.documentElement).color };
       this.viewer.addUnitCell(this.model, { box, alabel: "", blabel: "", clabel: "" });
       if (view) this.viewer.setView(view);
