@@ -71,19 +71,18 @@ function scatterPlot(experiment) {
   return element("section", {}, element("div", { class: "choices" }, across, up), made);
 }
 
-/** Return the losses of all runs during training. */
-function lossPlot(experiment, losses = experiment.losses) {
-  const names = Object.keys(losses);
-  if (!names.length) return null;
-  const traces = () => names.flatMap((name) => {
+/** Return the losses of runs during training; `read` returns them when they are drawn. */
+function lossPlot(experiment, read = () => experiment.losses) {
+  if (!Object.keys(read()).length) return null;
+  const traces = () => Object.entries(read()).flatMap(([name, losses]) => {
     const row = experiment.rows.find((one) => one.name === name);
-    const line = { type: "scatter", x: losses[name].step, line: { color: colourOf(experiment, row), width: 1.5 } };
-    const validated = losses[name].validation_loss.map((value, place) => [losses[name].step[place], value]);
+    const line = { type: "scatter", x: losses.step, line: { color: colourOf(experiment, row), width: 1.5 } };
+    const validated = losses.validation_loss.map((value, place) => [losses.step[place], value]);
     const known = validated.filter(([, value]) => value !== null);
     const text = `${settingsOf(row)}`;
     const hovertemplate = `<b>${escaped(name)}</b><br>step %{x}, loss %{y:.4~g}<br>${text}<extra></extra>`;
     return [
-      { ...line, name: escaped(name), mode: "lines", y: losses[name].loss, opacity: 0.5, legendgroup: name, hovertemplate },
+      { ...line, name: escaped(name), mode: "lines", y: losses.loss, opacity: 0.5, legendgroup: name, hovertemplate },
       { ...line, mode: "lines+markers", x: known.map(([step]) => step), y: known.map(([, value]) => value), legendgroup: name, showlegend: false, hovertemplate },
     ];
   });
@@ -92,7 +91,7 @@ function lossPlot(experiment, losses = experiment.losses) {
     xaxis: { title: { text: "step" } },
     height: 420,
   });
-  return element("section", {}, plot(`Losses of ${experiment.name}`, traces, layout));
+  return plot(`Losses of ${experiment.name}`, traces, layout);
 }
 
 function numbersOf(experiment) {

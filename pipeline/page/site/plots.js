@@ -23,7 +23,7 @@ function plot(label, traces, layout, clicked = null, settings = SETTINGS) {
 
 /** Draw all plots again, in other colours. */
 function redrawPlots() {
-  for (const place of plots) place.redraw();
+  for (const place of plots) if (place.isConnected) place.redraw();
 }
 
 /** Return a layout with the colours of the page. */
@@ -43,6 +43,7 @@ function themed(layout) {
     margin: { l: 50, r: 10, t: layout.title ? 64 : 36, b: 44 },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: text, activecolor: COLOURS[0] },
     hoverlabel: { align: "left" },
+    uirevision: JSON.stringify([layout.title, layout.xaxis?.title, layout.yaxis?.title]), // what a reader has zoomed into stays when a plot is drawn again
     legend: { orientation: "h", y: -0.25 },
     ...merged,
   };
