@@ -31,6 +31,7 @@ IGNORED = """\
 /results/*/*
 !/results/*/tables/
 !/results/*/scores/
+!/results/*/headlines/
 """
 README = """\
 # {title}
