@@ -10,7 +10,7 @@ from pipeline.config.plugins import PROTOCOLS
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.protocols import ProtocolEvidence
 from pipeline.crystals.table import Row, crystal_of, records_of
-from pipeline.report.formats import as_csv, markdown_table, write_numbers
+from pipeline.report.formats import as_csv, narrow_tables, wrapped, write_numbers
 from pipeline.scoring.intervals import rate
 from pipeline.store.atomic import write_text
 
@@ -65,5 +65,31 @@ def write_protocols(rows: Mapping[str, Sequence[Row]], csv: Path, markdown: Path
     """Write the rows of each run as CSV, Markdown, and JSON with the numbers of each run, protocol and measure."""
     every = [{"run": run} | row for run, of_run in rows.items() for row in of_run]
     write_text(csv, as_csv(every, ["run", *CONDITIONS, *NUMBERS]))
-    write_text(markdown, markdown_table(every, [], ["run", *CONDITIONS], NUMBERS))
+    write_text(markdown, _markdown(rows))
     write_numbers(numbers, {f"{row['run']}, {row['protocol']}, {row['measure']}": row for row in every})
+
+
+def _markdown(rows: Mapping[str, Sequence[Row]]) -> str:
+    """Return a line for each run, a column for each rate, and below them the choices of each rate."""
+    measures: dict[str, Row] = {}
+    cells: dict[str, dict[str, str]] = {}  # by rate and run
+    for run, of_run in rows.items():
+        for row in of_run:
+            name = f"{row['protocol']}, {row['measure']}"
+            measures.setdefault(name, row)
+            if "rate" in row:
+                value = f"{row['rate']:.3g} [{row['rate_low']:.3g}, {row['rate_high']:.3g}] of {row['n']}"
+                cells.setdefault(name, {})[run] = value
+    computed = [name for name in measures if name in cells]
+    columns = {"run": list(rows)} | {name: [cells[name].get(run, "") for run in rows] for name in computed}
+    parts = [*narrow_tables(list(columns), columns)]
+    parts.append(wrapped("Rates in %, with their 95 % intervals, of so many crystals. What each rate means:"))
+    parts.append("".join(_choices(name, measures[name]) for name in computed))
+    for name, row in measures.items():
+        if name not in cells:
+            parts.append(wrapped(f"- {name}: not computed: {row.get('not computed') or 'there are no crystals'}", "  "))
+    return "\n".join(parts)
+
+
+def _choices(name: str, row: Row) -> str:
+    return wrapped(f"- {name}: {'; '.join(f'{choice}: {row[choice]}' for choice in CHOICES)}", "  ")

@@ -49,7 +49,7 @@ def markdown_table(
         if key in cells and max(map(len, cells[key])) > (LONGEST_NAME if key == columns[0] else LONG):
             numbers = [numbered.setdefault(text, len(numbered) + 1) if text else "" for text in cells[key]]
             cells[key] = [f"[{number}]" if number else "" for number in numbers]
-    parts = ["\n".join(_tables(columns, cells))]
+    parts = ["\n".join(narrow_tables(columns, cells))]
     notes = [f"{key.replace('_', ' ')}: {rounded(value)}" for key, value in shared.items()]
     rows = "all rows of ours" if theirs else "all rows"
     parts += [wrapped(f"The same in {rows} that have it: {'; '.join(notes)}.")] if notes else []
@@ -57,7 +57,7 @@ def markdown_table(
     return "\n".join(parts)
 
 
-def _tables(columns: Sequence[str], cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def narrow_tables(columns: Sequence[str], cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield tables that are narrow enough, each with the first column and as many of the others as fit."""
     first, *others = columns
 

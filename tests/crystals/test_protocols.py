@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,12 @@ def test_the_files_have_all_rows_and_the_numbers_of_those_that_were_computed(
     numbers = json.loads(paths[2].read_text())
     assert numbers["a, ours, S.U.N."]["rate"] == 25
     assert "a, mattergen, S.U.N." not in numbers
+    text = paths[1].read_text()
+    assert max(map(len, text.splitlines())) < 100
+    assert re.search(r"\| run \| ours, S\.U\.N\. +\|", text)
+    assert re.search(r"\| b   \| 25 \[7\.15, 59\.1\] of 8 +\|", text)
+    assert re.search(r"- mattergen, S\.U\.N\.: not computed:\s+MatterGen's reference set", text)
+    assert text.count("denominator: all submitted") == 1
 
 
 def test_the_stage_counts_each_run_and_reference(tmp_path: Path) -> None:
