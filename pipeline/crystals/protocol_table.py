@@ -86,7 +86,7 @@ def _share(row: Row) -> str:
 
 
 def _meaning(row: Row) -> str:
-    missing = "" if "rate" in row else f"not computed, as there is no {row.get('not computed') or 'crystal'}; "
+    missing = "" if "rate" in row else f"not computed, missing: {row.get('not computed') or 'crystals'}; "
     choices = f"{row['threshold']}; hull: {row['hull']}; energies: {row['energy model']}; {row['matcher']}"
     return f"{row['protocol']}, {row['measure']}: {missing}{choices}; of {row['denominator']}"
 

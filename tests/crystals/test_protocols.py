@@ -169,7 +169,7 @@ def test_the_files_have_all_rows_and_the_numbers_of_those_that_were_computed(
     assert numbers["a, ours, S.U.N."]["rate"] == 25
     text = paths[1].read_text()
     assert "| a   | 25 [7.15, 59.1] of 8 |" in text
-    assert "- mattergen, S.U.N.: not computed, as there is no MatterGen's reference set" in text
+    assert "- mattergen, S.U.N.: not computed, missing: MatterGen's reference set" in text
     assert max(map(len, text.splitlines())) < 100
     assert "a, mattergen, S.U.N." not in numbers
 
