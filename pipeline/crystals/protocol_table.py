@@ -64,7 +64,7 @@ def protocol_text(rows: Sequence[Row]) -> str:
 
 def summary_text(rows: Mapping[str, Sequence[Row]]) -> str:
     """Return Markdown: for each protocol a row per run with its rates, what they count, and what is not computed."""
-    parts = []
+    parts: list[str] = []
     for protocol in dict.fromkeys(row["protocol"] for of_run in rows.values() for row in of_run):
         by_run = {
             run: {row["measure"]: row for row in of_run if row["protocol"] == protocol} for run, of_run in rows.items()
