@@ -101,6 +101,11 @@ def test_a_job_that_opened_a_socket_would_be_found(finished: Project) -> None:
     finished.sockets.unlink()
 
 
+def test_every_job_of_python_was_kept_from_opening_one(finished: Project) -> None:
+    guarded = finished.sockets.with_name(f"{finished.sockets.name}.guarded").read_text().splitlines()
+    assert {f"-m pipeline {stage}" for stage in ("prepare", "train", "sample", "score", "table")} <= set(guarded)
+
+
 def test_a_second_run_has_nothing_to_do(finished: Project) -> None:
     assert finished.planned() == {}
 

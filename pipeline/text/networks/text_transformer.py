@@ -20,7 +20,7 @@ class TextOptions(TransformerOptions):
     """The size of a transformer over text."""
 
     width: int = Field(768, ge=2, multiple_of=2, description="features of each token; an even multiple of heads")
-    depth: int = Field(12, ge=1, description="attention blocks")
+    depth: int = Field(12, ge=1, le=1000, description="attention blocks")
     heads: int = Field(12, ge=1, description="attention heads of each block")
     dropout: float = Field(0.02, ge=0, lt=1, description="share of features dropped in training")
     tied: bool = Field(True, description="use the embedding as the weights of the last layer too")
