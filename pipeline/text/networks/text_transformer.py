@@ -38,8 +38,8 @@ class Neighbours(nn.Module):
     def __init__(self, width: int, neighbours: int) -> None:
         super().__init__()
         self.convolution = nn.Conv1d(width, width, 2 * neighbours + 1, padding=neighbours)
-        nn.init.zeros_(self.convolution.weight)
-        nn.init.zeros_(self.convolution.bias)
+        for weights in self.convolution.parameters():
+            nn.init.zeros_(weights)
 
     def forward(self, features: Tensor) -> Tensor:
         """Return the features [B, D, W] with those of the neighbours."""
