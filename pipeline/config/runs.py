@@ -52,6 +52,11 @@ class Training(Strict):
         description="arithmetic of the network; auto: on GPUs the faster of tf32 and bf16-mixed, by a few steps before "
         "training; on CPUs, and GPUs that know neither, 32-true",
     )
+    compile: bool | Literal["auto"] = Field(
+        False,
+        description="whether torch.compile translates the network before training; auto: on one GPU, if a few steps "
+        "are faster with it",
+    )
     log_every: int = Field(100, ge=1, description="steps between two lines of the training history")
     validate_every: int = Field(500, ge=1, description="steps between two validations")
     checkpoint_every: int = Field(500, ge=1, description="steps between two checkpoints")

@@ -11,7 +11,7 @@ from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.energies import METASTABLE, formation_energy
 from pipeline.crystals.hulls import Hulls
 from pipeline.crystals.matching import first_places, kinds_of, match_crystals
-from pipeline.crystals.symmetry import UNKNOWN, space_group
+from pipeline.crystals.symmetry import TOLERANCE_RELAXED, UNKNOWN, space_group
 from pipeline.crystals.table import Row, crystal_of, records_of
 from pipeline.crystals.verdicts import place
 from pipeline.errors import KinoflowError
@@ -114,7 +114,9 @@ def _relaxed(attempt: Row | None, after: Crystal | None, hulls: Hulls) -> dict[s
         return values
     values |= {"relax_reason": attempt["reason"]}
     values |= {name: attempt[name] for name in ("converged", "steps", "energy_per_atom", "rmsd")}
-    return values if after is None else values | _energies(attempt, hulls) | {"space_group_relaxed": space_group(after)}
+    if after is None:
+        return values
+    return values | _energies(attempt, hulls) | {"space_group_relaxed": space_group(after, TOLERANCE_RELAXED)}
 
 
 def _energies(attempt: Row, hulls: Hulls) -> dict[str, Any]:

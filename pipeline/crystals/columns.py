@@ -16,7 +16,7 @@ MEANINGS: dict[str, tuple[str, str]] = {  # column: unit, meaning
     "composition_valid_peers": ("", "the same as the peers' code decides it, with 2014's states"),
     "valid": ("", "whether structure and composition are valid"),
     "space_group": ("", "number of the space group as given, within 0.1 A; 0: not found"),
-    "space_group_relaxed": ("", "number of the space group after relaxation, within 0.1 A; 0: not found"),
+    "space_group_relaxed": ("", "number of the space group after relaxation, within 0.2 A; 0: not found"),
     "attempted": ("", "whether the structure was to be relaxed; rates of stability are shares of these"),
     "relaxed": ("", "whether a relaxation was run; never for what cannot be used"),
     "converged": ("", "whether all forces came below the limit of the configuration"),

@@ -24,6 +24,7 @@ from pipeline.crystals.known_copies import known_sets, with_listed
 from pipeline.crystals.metrics import CrystalEvidence
 from pipeline.crystals.protocol_table import protocol_rows, protocol_text, write_protocols
 from pipeline.crystals.reading import check_some_usable, read_structures
+from pipeline.crystals.symmetry import TOLERANCE_RELAXED
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of
 from pipeline.fetch.fetching import fetch_by_name
 from pipeline.fetch.resource import FetchError
@@ -137,7 +138,7 @@ def evaluate(
     write_json(output / "scores.json", {"conditions": conditions, "metrics": scores})
     files = dict(FILES_WRITTEN)
     if "energy_above_hull" in assessed:
-        write_cif_zip(output / "ranked.zip", ranked(assessed, after))
+        write_cif_zip(output / "ranked.zip", ranked(assessed, after), TOLERANCE_RELAXED)
     else:
         del files["ranked.zip"]
     if not judges:

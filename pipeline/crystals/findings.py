@@ -8,6 +8,7 @@ import pandas as pd
 
 from pipeline.crystals.columns import readme
 from pipeline.crystals.table import Row, records_of
+from pipeline.report.columns import column_of
 
 WIDTH = 99  # most characters of a line
 ROWS = 30
@@ -71,7 +72,9 @@ def with_intervals(scores: Mapping[str, float]) -> list[tuple[str, float, str]]:
 
     def interval(name: str) -> str:
         low, high = scores.get(f"{name}_low"), scores.get(f"{name}_high")
-        return "" if low is None or high is None else f"% [{low:.1f}, {high:.1f}]"
+        if low is None or high is None:
+            return ""
+        return f"% [{low:.1f}, {high:.1f}]" if column_of(name).unit == "%" else f"[{low:.4g}, {high:.4g}]"
 
     names = [name for name in scores if not name.endswith(("_low", "_high"))]
     return [(name, scores[name], interval(name)) for name in names]

@@ -79,6 +79,6 @@ def generate_crystals(
 def check_crystals(path: Path, data: TokenData) -> None:
     """Raise unless data are tokens of crystals, and say how many atoms these may have."""
     atoms, rounding = data.origin.get("max_atoms"), data.origin.get("rounding")
-    known = rounding in get_args(crystal_tokens.Rounding) and isinstance(atoms, int)
-    if not known or crystal_tokens.length_of(int(atoms or 0)) != data.length:
+    known = rounding in get_args(crystal_tokens.Rounding)
+    if not known or not isinstance(atoms, int) or crystal_tokens.length_of(atoms) != data.length:
         raise KinoflowError(f"{path}: holds no tokens of crystals; give those of an experiment on crystals")

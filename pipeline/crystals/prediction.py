@@ -32,11 +32,11 @@ def structures_of(rows: Path, split: str) -> list[Crystal]:
     return [crystal for crystal in found if crystal is not None]
 
 
-def targets_of(rows: Path, count: int, seed: int) -> list[Crystal]:
-    """Return up to `count` test structures, drawn without replacement, in their order."""
-    test = structures_of(rows, "test")
-    chosen = np.random.default_rng(seed).permutation(len(test))[:count]
-    return [test[place] for place in np.sort(chosen)]
+def targets_of(rows: Path, count: int, seed: int, split: str = "test") -> list[Crystal]:
+    """Return up to `count` structures of a split, drawn without replacement, in their order."""
+    known = structures_of(rows, split)
+    chosen = np.random.default_rng(seed).permutation(len(known))[:count]
+    return [known[place] for place in np.sort(chosen)]
 
 
 def predict(

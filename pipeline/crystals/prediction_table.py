@@ -23,10 +23,11 @@ PARTS = ("mp20_part",)  # data sets that are only a part of what the peers used
 CONDITIONS = ("run", "k", "origin", "data", "n", "NFE", "temperature", "seed")
 RATES = ("match_rate", "match_rate_of_valid")
 DISTANCES = ("rmse", "rmse_of_valid")
+COVERAGE = ("metre", "crmse")
 EACH = "structures_that_match"
-INTERVALS = [key + end for key in (*RATES, *DISTANCES, EACH) for end in ("", "_low", "_high")]
+INTERVALS = [key + end for key in (*RATES, *DISTANCES, *COVERAGE, EACH) for end in ("", "_low", "_high")]
 COUNTS = ("not_crystals", "not_compared")
-METRICS = ("match_rate", "rmse", "match_rate_of_valid", "rmse_of_valid", EACH, *COUNTS)
+METRICS = ("match_rate", "rmse", "match_rate_of_valid", "rmse_of_valid", *COVERAGE, EACH, *COUNTS)
 
 
 def write_prediction_table(
@@ -51,17 +52,22 @@ def rates_of(matched: pd.DataFrame, seed: int) -> list[Row]:
 
     Rates are shares of all compositions. Those `of_valid` count a match only if the structure is valid; with one
     structure per composition, the real one must be valid too. DiffCSP and FlowMM count so. The share of all structures
-    that match is the match rate of one structure, with less noise than that of the first.
+    that match is the match rate of one structure, with less noise than that of the first. METRe and cRMSE also look at
+    the structures drawn for other targets of the same reduced composition.
     """
     count, samples = matched["target"].nunique(), int(matched["sample"].max()) + 1
     rows = []
     for k in sorted({1, samples}):
-        chosen = matched[matched["sample"] < k]
+        drawn = matched[matched["sample"] < k]
+        chosen = drawn[drawn["own"]]
         valid = chosen[chosen["both_valid" if k == 1 else "valid"]]
         row: Row = {"k": k, "n": count}
         for found, match_rate, distance in zip((chosen, valid), RATES, DISTANCES, strict=True):
             best = found.groupby("target")["distance"].min().dropna()
             row |= rate(match_rate, len(best), count) | mean(distance, best.tolist(), seed)
+        nearest = drawn.groupby("target")["distance"].min()
+        row |= rate("metre", int(nearest.notna().sum()), count)
+        row |= mean("crmse", nearest.fillna(TOLERANCES["stol"]).tolist(), seed)
         if k > 1:
             row |= mean(EACH, (100 * chosen["distance"].notna().groupby(chosen["target"]).mean()).tolist(), seed)
         lost = chosen["reason"].str.match("failed|time limit")
@@ -74,9 +80,10 @@ def rates_of(matched: pd.DataFrame, seed: int) -> list[Row]:
 def conditions_of(block: Experiment, name: str) -> Row:
     """Return how a run predicts; nothing for predictions without a network."""
     run = block.runs.get(name)
-    if run is None:
+    if run is None or block.crystals is None or block.crystals.prediction is None:
         return {}
-    return {"NFE": run.sampling.steps, "temperature": run.sampling.temperature, "seed": run.seed}
+    sampling = block.crystals.prediction.sampling_of(run)
+    return {"NFE": sampling.steps, "temperature": sampling.temperature, "seed": run.seed}
 
 
 def peers_of(data: str) -> list[Row]:
@@ -88,8 +95,11 @@ def peers_of(data: str) -> list[Row]:
 
 def notes(block: Experiment, theirs: Sequence[Row]) -> str:
     """Return what the numbers mean, how they were made, and who is not there."""
+    lines: list[str] = []
     rules = ", ".join(f"{name} {value:g}" for name, value in TOLERANCES.items())
-    lines = [
+    if block.crystals and block.crystals.prediction:
+        lines = [f"Compositions of {block.crystals.prediction.split} structures, drawn at random by the seed."]
+    lines += [
         "Networks were trained without any composition given. To predict, the elements are kept fixed while they "
         "sample: k structures for each of n compositions.",
         "match rate: percentage of compositions for which one of the k structures matches the real one by pymatgen's "
@@ -98,6 +108,9 @@ def notes(block: Experiment, theirs: Sequence[Row]) -> str:
         "95 % interval of the bootstrap.",
         "of valid: a match counts only if the structure passes the tests of composition and structure, and for k = 1 "
         "only if the real one does too. DiffCSP and FlowMM count so.",
+        "metre: percentage of these compositions' structures that any of the structures drawn for the same reduced "
+        "composition matches; crmse: mean distance of the best of them, or 0.5 where none matches. Both as in arXiv "
+        "2509.12178.",
         "structures that match: percentage of all structures drawn, with the 95 % interval of the bootstrap over "
         "compositions. It estimates the match rate for k = 1 with less noise than the first structures alone.",
         "not crystals: structures whose cell cannot exist; not compared: pairs for which matching failed or took too "

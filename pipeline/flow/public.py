@@ -5,6 +5,7 @@ must not train a network again.
 """
 
 from pipeline.flow.allowed import Allowed
+from pipeline.flow.beta import Beta
 from pipeline.flow.clamp import Clamp
 from pipeline.flow.correctors import CORRECTORS, Corrector
 from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
@@ -26,7 +27,7 @@ from pipeline.flow.posterior import ExactPosterior, Model
 from pipeline.flow.rates import ClosedForms, Rates, rates_of
 from pipeline.flow.registry import Registry
 from pipeline.flow.sampler import Samples, sample
-from pipeline.flow.schedulers import SCHEDULERS, Beta, Cosine, KineticOptimal, Polynomial, Scheduler
+from pipeline.flow.schedulers import SCHEDULERS, Cosine, KineticOptimal, Polynomial, Scheduler
 from pipeline.flow.state import State
 from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity

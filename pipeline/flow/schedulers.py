@@ -1,6 +1,6 @@
-"""Schedulers: how fast a mixture path moves its mass to the data, and the inverse temperature of a metric path.
+"""Schedulers: how fast a mixture path moves its mass to the data.
 
-A mixture scheduler is given by its clock s = -log(1 - kappa). In terms of s all mixture paths are the same. The clock
+A scheduler is given by its clock s = -log(1 - kappa). In terms of s all mixture paths are the same. The clock
 runs at the speed ds/dt = kappa' / (1 - kappa), the rate lambda of the mixture's kinetic-optimal velocity.
 """
 
@@ -59,25 +59,26 @@ class Polynomial(Scheduler):
         return kappa ** (1 / self.exponent)
 
 
-class FromEnd(Scheduler):
-    """1 - kappa = (1 - t)^exponent: as fast at the start as `Polynomial` is at the end.
+class Kumaraswamy(Scheduler):
+    """1 - kappa = (1 - t^rise)^fall, the law of Kumaraswamy: late for a large `rise`, early for a large `fall`.
 
-    >>> FromEnd(3).kappa(torch.tensor(0.5), x1=torch.tensor(0))
+    >>> Kumaraswamy(rise=1, fall=3).kappa(torch.tensor(0.5), x1=torch.tensor(0))
     tensor(0.8750)
     """
 
-    def __init__(self, exponent: float) -> None:
-        check_positive(exponent, "exponent")
-        self.exponent = exponent
+    def __init__(self, rise: float, fall: float) -> None:
+        check_positive(rise, "rise")
+        check_positive(fall, "fall")
+        self.rise, self.fall = rise, fall
 
     def clock(self, t: Tensor, x1: Tensor) -> Tensor:
-        return -self.exponent * torch.log1p(-t)
+        return -self.fall * torch.log1p(-(t**self.rise))
 
     def rate(self, t: Tensor, x1: Tensor) -> Tensor:
-        return self.exponent / (1 - t)
+        return self.fall * self.rise * t ** (self.rise - 1) / (1 - t**self.rise)
 
     def time(self, kappa: Tensor) -> Tensor:
-        return 1 - (1 - kappa) ** (1 / self.exponent)
+        return (-torch.expm1(torch.log1p(-kappa) / self.fall)) ** (1 / self.rise)
 
 
 class Cosine(Scheduler):
@@ -176,7 +177,40 @@ def early_cubic(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
     >>> scheduler.kappa(torch.tensor(0.5), x1=torch.tensor(0))
     tensor(0.8750)
     """
-    return FromEnd(3)
+    return Kumaraswamy(rise=1, fall=3)
+
+
+@SCHEDULERS.register("first")
+def first(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
+    """1 - kappa = (1 - t)^25. Kinds of tokens with `first`, `second` and `third` come one kind after the other.
+
+    >>> scheduler = SCHEDULERS.get("first")(torch.zeros(2), torch.tensor([True, True]))
+    >>> scheduler.time(torch.tensor([0.01, 0.99]))
+    tensor([0.0004, 0.1682])
+    """
+    return Kumaraswamy(rise=1, fall=25)
+
+
+@SCHEDULERS.register("second")
+def second(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
+    """1 - kappa = (1 - t^4)^120.
+
+    >>> scheduler = SCHEDULERS.get("second")(torch.zeros(2), torch.tensor([True, True]))
+    >>> scheduler.time(torch.tensor([0.01, 0.99]))
+    tensor([0.0957, 0.4405])
+    """
+    return Kumaraswamy(rise=4, fall=120)
+
+
+@SCHEDULERS.register("third")
+def third(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
+    """1 - kappa = (1 - t^6)^3.
+
+    >>> scheduler = SCHEDULERS.get("third")(torch.zeros(2), torch.tensor([True, True]))
+    >>> scheduler.time(torch.tensor([0.01, 0.99]))
+    tensor([0.3867, 0.9604])
+    """
+    return Kumaraswamy(rise=6, fall=3)
 
 
 @SCHEDULERS.register("cosine")
@@ -198,35 +232,3 @@ def kinetic_optimal(p_x1: Tensor, can_be_data: Tensor) -> Scheduler:
     tensor([0.7434, 0.6201], dtype=torch.float64)
     """
     return KineticOptimal.for_source(p_x1, can_be_data)
-
-
-class Beta:
-    """The inverse temperature beta_t = c (t / (1 - t))^a of a metric path, with one a and c for all tokens or for each.
-
-    >>> Beta(a=5.0, c=1.0).value(torch.tensor([0.0, 0.5, 0.75], dtype=torch.float64), x1=torch.tensor([0, 0, 0]))
-    tensor([  0.0000,   1.0000, 243.0000], dtype=torch.float64)
-    """
-
-    def __init__(self, a: float | Tensor, c: float | Tensor) -> None:
-        self.a, self.c = (Table(torch.as_tensor(value, dtype=torch.float64)) for value in (a, c))
-        for name, table in (("a", self.a), ("c", self.c)):
-            if not bool(((table.values > 0) & table.values.isfinite()).all()):
-                raise FlowError(f"{name}: must be finite and above 0, got {table.values.min().item()}")
-
-    def within(self, tokens: Tensor) -> "Beta":
-        """Return beta_t of some of the tokens, numbered 0, 1, 2, ... in their order."""
-        return Beta(*(table.values[tokens] if table.values.dim() else table.values for table in (self.a, self.c)))
-
-    def _of(self, table: Table, x1: Tensor) -> Tensor:
-        values = table.on(x1.device)
-        return values[x1] if values.dim() else values
-
-    def value(self, t: Tensor, x1: Tensor) -> Tensor:
-        """Return beta_t, 0 at t = 0 and infinite at t = 1. It is computed in log space, so no power overflows."""
-        return torch.exp(self._of(self.c, x1).log() + self._of(self.a, x1) * (torch.log(t) - torch.log1p(-t)))
-
-    def rate(self, t: Tensor, x1: Tensor) -> Tensor:
-        """Return d beta / dt = c a t^(a-1) / (1-t)^(a+1); infinite at t = 0 if a < 1."""
-        a = self._of(self.a, x1)
-        log_rate = self._of(self.c, x1).log() + a.log() + torch.xlogy(a - 1, t) - (a + 1) * torch.log1p(-t)
-        return torch.exp(log_rate)

@@ -83,9 +83,10 @@ def crystals_of(results: Path, experiment: str, block: Experiment, names: list[s
     for name in names:
         crystals = Place.CRYSTALS.under(results, ".parquet", experiment=experiment, name=name)
         structures = Place.STRUCTURES.under(results, ".parquet", experiment=experiment, name=name)
-        relaxed = Place.RELAXED.under(results, experiment=experiment, name=name)
+        places = (Place.RELAXED, Place.TRAJECTORIES)
+        later = [structures, *(place.under(results, experiment=experiment, name=name) for place in places)]
         if crystals.is_file():
-            known = (file if file.is_file() else None for file in (structures, relaxed))
+            known = (file if file.is_file() else None for file in later)
             shown += [{"run": REFERENCES.get(name, name)} | one for one in gallery_of(crystals, *known)]
     return shown
 

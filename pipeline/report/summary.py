@@ -9,6 +9,7 @@ from pipeline.report.formats import NOT_RUN, WIDTH, Row, pipe_table, rounded, sh
 MOST = 4  # columns with figures
 ALIKE = ("data", "tokens", "features")  # compare with the paper only if these conditions are equal
 OF_PAPER = "paper_"
+NORMAL = 1.96  # standard errors to either side that hold 95 %
 CONDITIONS_OF_PAPER = ("run", "NFE", "guidance", *ALIKE)
 
 
@@ -54,19 +55,33 @@ def summary_text(
 
 
 def remarks(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str], nulls: Sequence[str]) -> list[str]:
-    """Return the warnings of runs, and a sentence for each headline in which a null model beats a run."""
+    """Return the warnings of runs, and a sentence for each headline in which a null model is ahead of a run."""
     found = [f"{row['run']}: {row['warning']}." for row in rows if row.get("warning")]
     for name in headlines(metrics):
         column = column_of(name)
         for null in (row for row in rows if row["run"] in nulls and name in row):
-            beaten = [
-                f"{row['run']} ({rounded(row[name])})"
-                for row in rows
-                if row.get("path") and name in row and column.beats(null[name], row[name])
-            ]
-            if beaten:
-                found.append(f"{column.label}: {null['run']} ({rounded(null[name])}) beats {', '.join(beaten)}.")
+            behind = [row for row in rows if row.get("path") and name in row and column.beats(null[name], row[name])]
+            subject = f"{column.label}: {null['run']} ({rounded(null[name])})"
+            for apart, verb, end in ((True, "beats", "."), (False, "is ahead of", ", but within the errors.")):
+                beaten = [row for row in behind if _are_apart(null, row, name) is apart]
+                if beaten:
+                    named = ", ".join(f"{row['run']} ({rounded(row[name])})" for row in beaten)
+                    found.append(f"{subject} {verb} {named}{end}")
     return found
+
+
+def _are_apart(one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> bool:
+    """Return whether the 95 % intervals of a figure do not overlap; a figure without an interval counts as exact."""
+    (low, high), (other_low, other_high) = (_interval(row, name) for row in (one, other))
+    return low > other_high or other_low > high
+
+
+def _interval(row: Mapping[str, Any], name: str) -> tuple[float, float]:
+    low, high = row.get(name + LOW), row.get(name + HIGH)
+    if low is None or high is None:
+        reach = NORMAL * (row.get(error_of(name, row.keys())) or 0.0)
+        return row[name] - reach, row[name] + reach
+    return low, high
 
 
 def cell(row: Mapping[str, Any], name: str) -> str:
@@ -134,6 +149,8 @@ def _papers_table(ours: Sequence[Row], paper: Sequence[Row], shown: Sequence[str
     said = {key: dict.fromkeys(row[key] for row in paper if key in row) for key in ALIKE}
     what = "; ".join(f"{key}: {', '.join(map(str, values))}" for key, values in said.items() if values)
     mine = any(key.startswith(OF_PAPER) and value != "" for row in ours for key, value in row.items())
-    verdict = "Those in the column `paper` above" if mine else "None of them"
-    note = f"The paper's own figures ({what}). {verdict} can be compared with ours: same data, tokens and features."
+    alike = "that takes the same data, tokens and features"
+    note = f"The paper's own figures ({what}). None of them can be compared with ours: {alike}."
+    if mine:
+        note = f"The paper's own figures ({what}). Compare those in the column `paper` above, and no others: {alike}."
     return f"{wrapped(note)}\n{pipe_table(['run of the paper', *(column_of(key).heading for key in chosen)], lines)}"

@@ -17,11 +17,14 @@ def rate(key: str, successes: int, total: int) -> dict[str, float]:
 
 
 def mean(key: str, values: Sequence[float], seed: int) -> dict[str, float]:
-    """Return a mean and its bootstrap interval as `key`, `key_low` and `key_high`; nothing if there are no values."""
+    """Return a mean and its bootstrap interval as `key`, `key_low` and `key_high`; nothing if there are no values.
+
+    A single value has no interval: there is nothing to tell how much others would differ.
+    """
     import numpy as np
 
-    if not len(values):
-        return {}
+    if len(values) < 2:
+        return {key: float(values[0])} if len(values) else {}
     drawn = np.random.default_rng(seed).choice(np.asarray(values), (RESAMPLES, len(values))).mean(axis=1)
     low, high = np.quantile(drawn, (0.025, 0.975))
     return {key: float(np.mean(values)), f"{key}_low": float(low), f"{key}_high": float(high)}

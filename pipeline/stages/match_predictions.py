@@ -30,7 +30,7 @@ def match_predictions(
 
     chosen, inputs = prediction_of(job), [predictions, rows]
     finished = Journal(journal, match_predictions.fingerprint(job, inputs)) if journal else None
-    targets = prediction.targets_of(rows, chosen.compositions, common_seed(job))
+    targets = prediction.targets_of(rows, chosen.compositions, common_seed(job), chosen.split)
     table = read_table(predictions, prediction.COLUMNS)
     workers = job.crystals.workers
     write_table(output, matched(table, targets, workers=workers, seconds=chosen.seconds, finished=finished))

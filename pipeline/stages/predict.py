@@ -10,8 +10,8 @@ SAMPLED = {"resources", "shards", "count", "frames"}  # what of the sampling con
 
 def settings(job: Job) -> dict[str, Any]:
     """Return what the predictions of a run depend on besides its weights."""
-    drawn = job.run.model_dump(mode="json", include={"seed", "sampling"}, exclude={"sampling": SAMPLED})
-    return drawn | common_settings(job)
+    sampling = prediction_of(job).sampling_of(job.run).model_dump(mode="json", exclude=SAMPLED)
+    return {"seed": job.run.seed, "sampling": sampling} | common_settings(job)
 
 
 @stage(
@@ -30,7 +30,7 @@ def predict(
     journal: JournalFolder = None,
     gpus: Gpus = 0,
 ) -> None:
-    """Predict structures for the compositions of test structures.
+    """Predict structures for the compositions of test (or validation) structures.
 
     Reads tokens, weights and structures. Writes the predicted structures of each composition. Resumes from its journal.
     """
@@ -47,10 +47,10 @@ def predict(
     trained, inputs = run.weights or job.name, [tokens, weights, rows]
     model = load_network(weights, data, trained)
     model.network.to("cuda" if gpus else "cpu")
-    targets = prediction.targets_of(rows, chosen.compositions, common_seed(job))
+    targets = prediction.targets_of(rows, chosen.compositions, common_seed(job), chosen.split)
     finished = TensorJournal(journal, predict.fingerprint(job, inputs)) if journal else None
-    seed = derive_seed(run.seed, job.experiment, trained, "prediction")
-    write_table(output, prediction.predict(model, data, run.sampling, targets, chosen.samples, seed, finished))
+    seed, sampling = derive_seed(run.seed, job.experiment, trained, "prediction"), chosen.sampling_of(run)
+    write_table(output, prediction.predict(model, data, sampling, targets, chosen.samples, seed, finished))
     job.record([output], settings(job), inputs, run.seed)
     if finished:
         finished.remove()

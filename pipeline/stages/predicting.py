@@ -43,7 +43,7 @@ def all_predictions(job: Job) -> Iterator[Job]:
 
 def common_settings(job: Job) -> dict[str, Any]:
     """Return what all predictions depend on: which compositions are given, and how often."""
-    return {"seed": job.config.seed} | prediction_of(job).model_dump(include={"compositions", "samples"})
+    return {"seed": job.config.seed} | prediction_of(job).model_dump(include={"compositions", "samples", "split"})
 
 
 def common_seed(job: Job) -> int:

@@ -24,7 +24,7 @@ def prediction_reference(
     from pipeline.tokens.token_data import TokenData
 
     chosen = prediction_of(job)
-    targets = prediction.targets_of(rows, chosen.compositions, common_seed(job))
+    targets = prediction.targets_of(rows, chosen.compositions, common_seed(job), chosen.split)
     if reference == "data":
         made = prediction.tokenised(TokenData.load(tokens), targets)
     else:

@@ -4,15 +4,16 @@ from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Csv, Inputs, Markdown, Numbers
-from pipeline.stages.predicting import all_predictions, common_seed, predicts, runs_that_predict
+from pipeline.stages.predicting import all_predictions, common_seed, prediction_of, predicts, runs_that_predict
 
 
 def settings(job: Job) -> dict[str, Any]:
     """Return what the table depends on besides matches: what it says of the runs and of the data."""
     said = {name: {"path": run.path is not None, "seed": run.seed} for name, run in job.block.runs.items()}
     for one in runs_that_predict(job):
-        said[one.name] |= one.run.sampling.model_dump(mode="json", include={"steps", "temperature"})
-    return {"seed": job.config.seed, "data": job.block.data.name, "runs": said}
+        sampling = prediction_of(one).sampling_of(one.run)
+        said[one.name] |= sampling.model_dump(mode="json", include={"steps", "temperature"})
+    return {"seed": job.config.seed, "data": job.block.data.name, "split": prediction_of(job).split, "runs": said}
 
 
 def plot(job: Job) -> Plot:

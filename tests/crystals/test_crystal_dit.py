@@ -107,6 +107,23 @@ def test_time_matters(network: Any, x: Tensor) -> None:
     assert (network(x, TIMES) - network(x, TIMES.flip(0))).abs().amax(-1).min() > 1e-3
 
 
+def test_a_network_that_is_not_told_the_time_goes_by_the_tokens_alone(x: Tensor) -> None:
+    network = stirred(build(SMALL.model_copy(update={"time": False}), VOCABULARY, length_of(5)))
+    assert torch.equal(network(x, TIMES), network(x, TIMES.flip(0)))
+
+
+def test_the_number_of_atoms_reaches_the_crystals_that_have_it_and_no_others(x: Tensor) -> None:
+    network: Any = stirred(build(SMALL.model_copy(update={"atoms": True}), VOCABULARY, length_of(5)))
+    at = torch.arange(x.numel())
+    before, before_at = network(x, TIMES), network(x, TIMES, at=at).view(*x.shape, -1)
+    with torch.no_grad():
+        network.atoms.weight[ATOMS[2] - 1] += 1
+    for logits, known in ((network(x, TIMES), before), (network(x, TIMES, at=at).view(*x.shape, -1), before_at)):
+        data = x != PAD
+        changed = ((logits - known).abs().amax(-1) * data).amax(-1)
+        assert changed.gt(1e-3).tolist() == [False, False, True, False]
+
+
 def test_before_training_all_tokens_are_equally_likely(x: Tensor, options: Options) -> None:
     assert not build(options, VOCABULARY, x.shape[1])(x, TIMES).any()
 

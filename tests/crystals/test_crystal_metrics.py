@@ -234,6 +234,8 @@ def test_stability_is_of_all_that_were_to_be_relaxed() -> None:
         "verdict_within_error_rate": 40,
         "copy_rate": 25,
         "mean_rmsd": 0.3,
+        "with_rmsd": 3,
+        "with_energy_above_hull": 4,
         "median_rmsd": 0.2,
         "mean_energy_above_hull": 0.0125,
         "uniqueness": 87.5,

@@ -8,7 +8,7 @@ import pandas as pd
 from pipeline.crystals.assess import COLUMNS
 from pipeline.crystals.columns import MEANINGS, readme
 from pipeline.crystals.dft import COLUMNS as DFT_COLUMNS
-from pipeline.crystals.findings import ROWS, WIDTH, explanation, number_text, summary, table, unusable
+from pipeline.crystals.findings import ROWS, WIDTH, explanation, number_text, summary, table, unusable, with_intervals
 
 
 def row(id: str, **changes: Any) -> dict[str, Any]:
@@ -105,3 +105,13 @@ def test_only_columns_that_are_there_are_explained() -> None:
     text = explanation(pd.DataFrame([row("a")]), {"structures.csv": "the table"})
     assert "`energy_above_hull` | eV/atom |" in text
     assert "uncertainty" not in text
+
+
+def test_only_the_intervals_of_rates_are_in_percent() -> None:
+    scores = {"novelty": 50.0, "novelty_low": 10.0, "novelty_high": 90.0}
+    scores |= {"mean_rmsd": 0.25, "mean_rmsd_low": 0.125, "mean_rmsd_high": 0.5, "with_rmsd": 4.0}
+    assert with_intervals(scores) == [
+        ("novelty", 50.0, "% [10.0, 90.0]"),
+        ("mean_rmsd", 0.25, "[0.125, 0.5]"),
+        ("with_rmsd", 4.0, ""),
+    ]

@@ -135,6 +135,23 @@ def test_targets_are_usable_test_structures_drawn_by_the_seed(tmp_path: Path) ->
     assert drawn(99, 1) == [f"{number:02}" for number in range(20)]
 
 
+def test_structures_can_be_predicted_at_another_temperature_and_for_validation_structures(
+    place: tuple[Config, Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, drawn, draw = place[1], list[float](), blocks.draw_tokens
+
+    def note(model: Any, data: Any, sampling: Any, *given: Any, **options: Any) -> Any:
+        drawn.append(sampling.temperature)
+        return draw(model, data, sampling, *given, **options)
+
+    monkeypatch.setattr(blocks, "draw_tokens", note)
+    config = changed(place, temperature=0.25, split="validation")
+    predict(RunJob(config, "salts", "mask"), output=tmp_path / "made", **files)
+    assert set(drawn) == {0.25}
+    asked = {crystal.id for crystal in structures_of(files["rows"], "validation")}
+    assert {id.rpartition("-")[0] for id in read_table(tmp_path / "made")["id"]} <= asked
+
+
 def jobs_of(config: Config) -> dict[str, list[str]]:
     job = Job(config, "salts")
     return {name: [one.name for one, _ in stage.jobs(job)] for name, stage in load_stages().items()}

@@ -50,7 +50,7 @@ def test_a_match_that_is_not_valid_is_a_match_all_the_same() -> None:
 
 
 def matched(drawn: list[Decoded], **options: Journal) -> pd.DataFrame:
-    targets = [caesium_chloride("a"), caesium_chloride("b")]
+    targets = [caesium_chloride("a"), caesium_chloride("b"), rock_salt("c")]
     frame = frame_of_predictions(drawn, targets, 2)
     return match_predictions(frame, targets, workers=1, seconds=60, **options)
 
@@ -58,12 +58,20 @@ def matched(drawn: list[Decoded], **options: Journal) -> pd.DataFrame:
 def test_every_prediction_has_a_row_and_those_without_an_answer_a_reason(tmp_path: Path) -> None:
     broken = replace(caesium_chloride(), angles=FLAT)
     drawn = [Decoded(moved(0.04), ""), Decoded(None, "no atoms"), Decoded(broken, ""), Decoded(caesium_chloride(), "")]
-    found = matched(drawn, finished=Journal(tmp_path, "work"))
-    assert list(found.columns) == list(COLUMNS)
+    every = matched(drawn, finished=Journal(tmp_path, "work"))
+    assert list(every.columns) == list(COLUMNS)
+    found = every[every["own"]]
     assert found[["target", "sample"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert np.isfinite(found["distance"]).tolist() == [True, False, False, True]
     assert [reason[:8] for reason in found["reason"]] == ["", "no atoms", "failed: ", ""]
     assert found["valid"].tolist() == [True, False, False, True]
+
+
+def test_a_prediction_is_also_compared_with_the_other_targets_of_its_reduced_composition() -> None:
+    found = matched([Decoded(moved(0.04), ""), Decoded(None, "no atoms")] + [Decoded(caesium_chloride(), "")] * 2)
+    others = found[~found["own"]]
+    assert others[["target", "sample"]].to_numpy().tolist() == [[1, 0], [1, 1], [0, 0], [0, 1]]  # never rock salt
+    assert np.isfinite(others["distance"]).tolist() == [True, False, True, True]
 
 
 def test_pairs_in_the_journal_are_not_matched_again(tmp_path: Path) -> None:
@@ -72,6 +80,6 @@ def test_pairs_in_the_journal_are_not_matched_again(tmp_path: Path) -> None:
     found = matched([Decoded(moved(0.04), "")] * 4, finished=finished)
     assert found["distance"].iloc[0] == 0.25
     assert found["distance"].iloc[1] == pytest.approx(0.02 * 2 ** (1 / 3), rel=1e-6)
-    assert found["both_valid"].tolist() == [False, True, True, True]
+    assert found["both_valid"].tolist() == [False] + [True] * 7
     again = matched([Decoded(moved(0.04), "")] * 4, finished=Journal(tmp_path, "work"))
     pd.testing.assert_frame_equal(again, found)

@@ -27,7 +27,7 @@ def frame(*targets: list[Found], reasons: tuple[str, ...] = ()) -> pd.DataFrame:
     """Return matches: for each target the distances of its samples, and whether they, and both, are valid."""
     names = ("distance", "valid", "both_valid")
     rows = [
-        dict(zip(names, found, strict=True)) | {"target": target, "sample": sample, "reason": ""}
+        dict(zip(names, found, strict=True)) | {"target": target, "sample": sample, "own": True, "reason": ""}
         for target, samples in enumerate(targets)
         for sample, found in enumerate(samples)
     ]
@@ -48,6 +48,15 @@ def test_the_first_structure_counts_for_one_and_the_best_of_all_for_several() ->
     assert "structures_that_match" not in first
     assert best["structures_that_match"] == 37.5  # 3 of 8, though only one of the first matches
     assert best["structures_that_match_low"] < 37.5 < best["structures_that_match_high"]
+
+
+def test_a_structure_drawn_for_another_target_of_the_composition_counts_for_metre_only() -> None:
+    found = frame([(0.3, True, True)], [NONE], [NONE])
+    other = frame([NONE], [(0.2, True, True)], [NONE]).assign(own=False).iloc[[1]]
+    (row,) = rates_of(pd.concat([found, other]), seed=0)
+    assert (row["match_rate"], row["rmse"]) == (pytest.approx(100 / 3), 0.3)
+    assert row["metre"] == pytest.approx(200 / 3)
+    assert row["crmse"] == pytest.approx((0.3 + 0.2 + 0.5) / 3)  # 0.5 for what nothing matches
 
 
 def test_matches_that_are_not_valid_count_apart_as_the_peers_count() -> None:

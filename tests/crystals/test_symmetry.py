@@ -15,7 +15,7 @@ from small_crystals import caesium_chloride, crystal, table
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.export import cif_text, write_cif_zip
 from pipeline.crystals.reading import read_structures
-from pipeline.crystals.symmetry import TOLERANCE, UNKNOWN, space_group, symmetrised
+from pipeline.crystals.symmetry import TOLERANCE, TOLERANCE_RELAXED, UNKNOWN, space_group, symmetrised
 from pipeline.crystals.table import crystals_of
 from pipeline.crystals.tokens import decode, encode
 
@@ -94,6 +94,23 @@ def test_an_atom_may_be_off_its_place_by_the_tolerance() -> None:
     off = rock_salt()
     off.fractions[0, 0] += 0.05 / 5.64
     assert (space_group(off), space_group(off, EXACT)) == (225, 99)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "angles", "places", "group"),
+    [
+        ([4.0508, 4.0372, 4.0453], [60.836, 59.958, 59.688], {(0, 0, 0): 11, (0.5, 0.5, 0.5): 17}, 225),
+        ([3.8523, 3.884, 3.8679], [59.827, 60.117, 59.968], {(0, 0, 0): 14, (0.25, 0.25, 0.25): 14}, 227),
+    ],
+    ids=["NaCl", "Si"],
+)
+def test_cells_that_a_relaxation_leaves_under_stress_have_their_group_within_the_tolerance_of_relaxed_crystals(
+    lengths: list[float], angles: list[float], places: dict[tuple[float, float, float], int], group: int
+) -> None:
+    """The cells of disturbed crystals as CHGNet left them with forces below 0.1 eV/A."""
+    relaxed = crystal("relaxed", 4, places, lengths=lengths, angles=angles)
+    assert space_group(relaxed, TOLERANCE_RELAXED) == group
+    assert f"_symmetry_Int_Tables_number   {group}\n" in cif_text(relaxed, TOLERANCE_RELAXED)
 
 
 def test_a_relaxed_crystal_whose_cell_is_a_little_askew_has_its_group() -> None:

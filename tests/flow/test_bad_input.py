@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from pipeline.flow import sources
+from pipeline.flow.beta import Beta
 from pipeline.flow.clamp import Clamp
 from pipeline.flow.correctors import Corrector
 from pipeline.flow.distances import EmbeddingDistance, FunctionDistance, TableDistance
@@ -21,7 +22,7 @@ from pipeline.flow.paths.kindwise import KindwisePath
 from pipeline.flow.paths.metric import MetricPath
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.sampler import sample
-from pipeline.flow.schedulers import Beta, KineticOptimal
+from pipeline.flow.schedulers import KineticOptimal
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from pipeline.flow.beta import Beta
 from pipeline.flow.categorical import draw_by_totals
 from pipeline.flow.correctors import CORRECTORS, Corrector
 from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
@@ -15,7 +16,6 @@ from pipeline.flow.paths import build_path
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.metric import MetricPath
 from pipeline.flow.rates import Rates, rates_of
-from pipeline.flow.schedulers import Beta
 from pipeline.flow.steps import Transition, exact
 from pipeline.flow.velocities import VELOCITIES, Velocity
 from pipeline.flow.vocabulary import Vocabulary

@@ -1,5 +1,6 @@
 """Geodesics, their energy, and the schedulers of mixture paths."""
 
+import itertools
 import math
 
 import pytest
@@ -94,9 +95,20 @@ def test_schedulers_have_their_value_half_way(name: str, half: float) -> None:
 @pytest.mark.parametrize("name", SCHEDULERS.names())
 def test_schedulers_rise_from_zero_to_one_and_invert(name: str) -> None:
     scheduler = SCHEDULERS.get(name)(torch.tensor([0.25, 0.25]), torch.tensor([True, True]))
-    t = torch.linspace(0, 1, 101).double()
-    kappa = scheduler.kappa(t, torch.zeros(101, dtype=torch.int64))
+    t, x1 = torch.linspace(0, 1, 101).double(), torch.zeros(101, dtype=torch.int64)
+    kappa = scheduler.kappa(t, x1)
     assert float(kappa[0]) == 0
     assert float(kappa[-1]) == 1
-    assert bool((kappa.diff() > 0).all())
-    assert torch.allclose(scheduler.time(kappa), t, atol=1e-7)
+    assert bool((scheduler.clock(t, x1)[:-1].diff() > 0).all())
+    resolved = (kappa < 1 - 1e-9) | (kappa == 1) & (t == 1)  # closer to 1, float64 no longer tells times apart
+    assert int(resolved.sum()) > 40
+    assert torch.allclose(scheduler.time(kappa[resolved]), t[resolved], atol=1e-7)
+
+
+def test_first_second_and_third_come_one_after_the_other() -> None:
+    schedulers = [
+        SCHEDULERS.get(name)(torch.zeros(2), torch.tensor([True, True])) for name in ("first", "second", "third")
+    ]
+    for earlier, later in itertools.pairwise(schedulers):
+        t, x1 = later.time(torch.tensor([0.05]).double()), torch.tensor([0])
+        assert float(earlier.kappa(t, x1)) > 0.95

@@ -94,6 +94,15 @@ def test_a_null_that_beats_a_run_is_remarked(table: Callable, tmp_path: Path) ->
     assert "- total variation: independent columns (0.3) beats mask_linear (0.5).\n" in markdown
 
 
+def test_a_null_that_is_ahead_within_the_errors_does_not_beat_a_run(table: Callable) -> None:
+    def rate(value: float) -> dict[str, float]:
+        return {"validity": value, "validity_low": value - 6, "validity_high": value + 6}
+
+    _, markdown = table(mask_linear=rate(50), metric=rate(62), independent=rate(70))
+    assert "- valid: independent columns (70) beats mask_linear (50).\n" in markdown
+    assert "- valid: independent columns (70) is ahead of metric (62), but within the errors.\n" in markdown
+
+
 def test_every_column_of_a_score_has_a_unit_and_a_meaning_or_belongs_to_one() -> None:
     names = ["perplexity_sotu", "perplexity_sotu_error", "bound_nats", "bound_error", "validity", "validity_low"]
     assert values_in(names) == ["perplexity_sotu", "bound_nats", "validity"]

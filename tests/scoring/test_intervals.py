@@ -26,3 +26,7 @@ def test_the_interval_of_a_mean_is_that_of_the_normal_law_for_many_values() -> N
     assert found["x_high"] - found["x"] == pytest.approx(1.96 * error, rel=0.1)
     assert mean("x", values, seed=1) == found
     assert mean("x", [], seed=1) == {}
+
+
+def test_a_single_value_has_no_interval() -> None:
+    assert mean("x", [0.3], seed=1) == {"x": 0.3}

@@ -6,7 +6,7 @@ from pipeline.config import Strict
 from pipeline.crystals.energies import METASTABLE
 from pipeline.crystals.metrics import CrystalEvidence, conditions, evidence_of
 from pipeline.crystals.verdicts import STABLE, WITHIN
-from pipeline.scoring.intervals import rate
+from pipeline.scoring.intervals import mean, rate
 from pipeline.scoring.subject import Subject
 
 __all__ = ["Options", "conditions", "measure", "score"]
@@ -39,7 +39,7 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     limit counts by its energy, as in the paper; `stability_rate_converged` demands convergence as well. Metastable is
     at most 0.1 eV/atom above the hull. S.U.N. and M.S.U.N. are shares of the same structures. Uniqueness, novelty and
     copies of training structures are shares of all generated structures. Means and medians are over the structures that
-    have the number.
+    have the number, those `with_` it: relaxations that failed have none.
     """
     rows = evidence.assessed
     attempted = rows[rows["attempted"]]
@@ -53,13 +53,13 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
         scores |= rate("listed_rate", int((rows["listed_as"] != "").sum()), len(rows))
     scores["relaxed"] = float(len(attempted))
     scores |= rate("convergence_rate", int(attempted["converged"].sum()), len(attempted))
-    scores |= _typical(attempted["rmsd"])
+    scores |= _typical(attempted["rmsd"], seed)
     if "stable" in rows:
-        scores |= _stability(attempted, evidence.evaluations) | _judges(attempted)
+        scores |= _stability(attempted, evidence.evaluations, seed) | _judges(attempted)
     return scores | _dft(attempted)
 
 
-def _stability(attempted: pd.DataFrame, evaluations: float | None) -> dict[str, float]:
+def _stability(attempted: pd.DataFrame, evaluations: float | None, seed: int) -> dict[str, float]:
     total, stable = len(attempted), int(attempted["stable"].sum())
     scores = dict[str, float]()
     for flag, name in RATES.items():
@@ -71,14 +71,14 @@ def _stability(attempted: pd.DataFrame, evaluations: float | None) -> dict[str, 
     scores["no_reference"] = float((attempted["hull_reason"] != "").sum())
     if evaluations is not None and stable:
         scores["evaluations_per_stable"] = evaluations * total / stable
-    return scores | _typical(attempted["energy_above_hull"])
+    return scores | _typical(attempted["energy_above_hull"], seed)
 
 
-def _typical(values: pd.Series) -> dict[str, float]:
-    """Return the mean and median of the known values of a column."""
-    known = values.dropna()
-    name = str(values.name)
-    return {f"mean_{name}": float(known.mean()), f"median_{name}": float(known.median())} if len(known) else {}
+def _typical(values: pd.Series, seed: int) -> dict[str, float]:
+    """Return the mean and median of the known values of a column, and how many there are."""
+    known, name = values.dropna(), str(values.name)
+    scores = {f"with_{name}": float(len(known))} | mean(f"mean_{name}", known.tolist(), seed)
+    return scores | ({f"median_{name}": float(known.median())} if len(known) else {})
 
 
 def _judges(attempted: pd.DataFrame) -> dict[str, float]:

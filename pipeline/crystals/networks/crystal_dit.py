@@ -25,7 +25,7 @@ from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, Transform
 # parameters (around 25 million) but not this. 7/4 gives 25.2 million at the paper's size.
 CONDITION_RATIO = 7 / 4
 
-OURS = ("contacts", "shortest", "contents")  # the paper's network has none of them
+OURS = ("contacts", "shortest", "contents", "atoms")  # the paper's network has none of them
 
 
 class Options(TransformerOptions):
@@ -43,6 +43,8 @@ class Options(TransformerOptions):
         False,
         description="whether an element gets terms by how many atoms have it already; for mask paths",
     )
+    time: bool = Field(True, description="tell the network the time; mask paths do not need it")
+    atoms: bool = Field(False, description="tell the network the number of atoms, as the autoregressive one is told")
 
     @model_validator(mode="after")
     def _a_limit_needs_contacts(self) -> "Options":
@@ -59,11 +61,12 @@ class CrystalDit(Denoiser):
     def __init__(self, options: Options, layout: CrystalLayout, tokens: int) -> None:
         super().__init__()
         width, condition_width = options.width, round(CONDITION_RATIO * options.width)
-        self.layout = layout
+        self.layout, self.condition_width = layout, condition_width
         self.embedding = nn.Embedding(tokens, width)
         self.join_atom = Linear(PER_ATOM * width, width)
         self.positions = nn.Embedding(CELL + 1, width)  # all atoms share the last
-        self.time = TimeEmbedding(condition_width)
+        self.time = TimeEmbedding(condition_width) if options.time else None
+        self.atoms = nn.Embedding(layout.atoms, condition_width) if options.atoms else None  # for 1, 2, ..., a atoms
         self.blocks = Blocks(options, condition_width)
         self.split_atom = Linear(width, PER_ATOM * width)  # four layers of W to W, in one product
         self.head = Head(width, condition_width, tokens)
@@ -74,7 +77,7 @@ class CrystalDit(Denoiser):
 
     def forward(self, x: Tensor, t: Tensor, at: Tensor | None = None) -> Tensor:
         """Return the logits of p(x1 | x_t), [B, D, K], or [n, K] for the tokens `at`; those of pads mean nothing."""
-        condition = self.time(t)
+        condition = self._condition(x, t)
         modulations, head_modulation = self.blocks.modulations(condition), self.head.modulation(condition)
         if at is None:
             features, sight = self._rectangle(x)
@@ -95,6 +98,15 @@ class CrystalDit(Denoiser):
         split = self.split_atom(asked).unflatten(-1, (PER_ATOM, -1))[torch.arange(len(at), device=at.device), part]
         logits = self.head(torch.where(column[:, None] < CELL, asked, split), head_modulation, crystal)
         return self._with_terms(logits, x, at)
+
+    def _condition(self, x: Tensor, t: Tensor) -> Tensor:
+        """Return what all tokens of crystals x [B, D] are told at times t [B], [B, C]."""
+        condition = x.new_zeros(len(x), self.condition_width, dtype=self.embedding.weight.dtype)
+        if self.time is not None:
+            condition = condition + self.time(t)
+        if self.atoms is not None:
+            condition = condition + self.atoms(present_atoms(x, self.layout.pad_token).sum(1).clamp(min=1) - 1)
+        return condition
 
     def _with_terms(self, logits: Tensor, x: Tensor, at: Tensor) -> Tensor:
         """Return the logits [n, K] of the tokens `at` [n] with what the atoms around and the known elements say."""

@@ -6,6 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from pipeline.flow.beta import Beta
 from pipeline.flow.checks import check_positive
 from pipeline.flow.closed_forms import metric
 from pipeline.flow.device import Table
@@ -14,7 +15,6 @@ from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.paths.part import Part
 from pipeline.flow.paths.registry import PATHS
-from pipeline.flow.schedulers import Beta
 from pipeline.flow.state import State
 from pipeline.flow.vocabulary import Vocabulary
 

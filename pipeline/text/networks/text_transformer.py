@@ -32,6 +32,20 @@ class TextOptions(TransformerOptions):
         return self
 
 
+class Neighbours(nn.Module):
+    """Adds to the features of each token what its neighbours on both sides say; nothing before training."""
+
+    def __init__(self, width: int, neighbours: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(width, width, 2 * neighbours + 1, padding=neighbours)
+        for weights in self.convolution.parameters():
+            nn.init.zeros_(weights)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return the features [B, D, W] with those of the neighbours."""
+        return features + self.convolution(features.transpose(1, 2)).transpose(1, 2)
+
+
 class TextTransformer(Denoiser):
     """Embeddings, attention blocks with rotary positions, and K logits; the condition is up to the network.
 
@@ -45,10 +59,12 @@ class TextTransformer(Denoiser):
         tokens: int,
         length: int,
         deviation: float = EMBEDDING_DEVIATION,
+        neighbours: int = 0,
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(tokens, options.width)
         nn.init.normal_(self.embedding.weight, std=deviation)
+        self.neighbours = Neighbours(options.width, neighbours) if neighbours else nn.Identity()
         self.rotary = Rotary(length, options.width // options.heads)
         self.blocks = Blocks(options, condition_width)
         self.head = Head(options.width, condition_width, tokens, self.embedding if options.tied else None)
@@ -68,6 +84,6 @@ class TextTransformer(Denoiser):
         Given the numbers `at` [n] of some tokens, return those of these only, [n, K].
         """
         sight = Sight(causal=causal, rotation=self.rotary(x.shape[1], before))
-        features = self.blocks(self.embedding(x), modulations, sight, caches, at)
+        features = self.blocks(self.neighbours(self.embedding(x)), modulations, sight, caches, at)
         logits: Tensor = self.head(features, head_modulation, None if at is None else at // x.shape[1])
         return logits

@@ -46,7 +46,7 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
         "distances.double() ** power.max()",
     ),
     "metric: beta of a kind": (METRIC, "paths/metric.py", "self.beta.within(tokens)", "self.beta"),
-    "beta: rate": (PATH, "schedulers.py", "a.log() + torch.xlogy(a - 1, t)", "a.log() - torch.xlogy(a - 1, t)"),
+    "beta: rate": (PATH, "beta.py", "a.log() + torch.xlogy(a - 1, t)", "a.log() - torch.xlogy(a - 1, t)"),
     "geodesic: weights": (
         SCHEDULERS,
         "paths/geodesic.py",
