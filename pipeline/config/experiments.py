@@ -48,11 +48,7 @@ class Relaxation(Strict):
         None, ge=1, description="steps without a new least force after which a crystal is given up; null: never"
     )
     seconds: float = Field(600, gt=0, description="most seconds for one crystal")
-    batch: int = Field(
-        1,
-        ge=1,
-        description="crystals whose energies a worker computes at once, for GPUs; changes the last digits",
-    )
+    batch: int = Field(1, ge=1, description="crystals a worker computes at once, for GPUs; changes the last digits")
     workers: int = Field(1, ge=1, description="processes of a job, with one thread each; they share its GPU")
     shards: int = Field(1, ge=1, le=10_000, description="jobs the crystals are spread over; does not change the result")
     resources: Resources = Field(Resources(memory_mb=4000), description="what a relaxation job asks of the machine")
