@@ -74,6 +74,11 @@ class Prediction(Strict):
     temperature: float | None = Field(
         None, ge=1e-4, le=1e4, description="of the sampling; low ones find the likeliest structure; null: as of samples"
     )
+    pick: Literal["first", "likeliest"] = Field(
+        "first",
+        description="which structure counts for k = 1: the first, or the one of all `samples` that the network finds "
+        "likeliest, on mask paths",
+    )
     seconds: float = Field(60, gt=0, description="most seconds for matching one structure with the real one")
 
     def sampling_of(self, run: Run) -> Sampling:
