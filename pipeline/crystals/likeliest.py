@@ -11,21 +11,27 @@ from pipeline.errors import KinoflowError
 from pipeline.flow.categorical import uniform
 from pipeline.flow.checks import deferred_checks
 from pipeline.flow.losses import negative_mixture_elbo
+from pipeline.flow.paths.base import Path
 from pipeline.networks.saved import SavedModel
 
 POINTS = 24  # times at which the integrand is evaluated
 END = 1 - 1e-3
 
 
+def mask_path(model: SavedModel) -> Path:
+    """Return the path of a network whose likelihoods can be compared; other networks are an error."""
+    if model.path is None or model.path.needs_time or not model.answers_at:
+        raise KinoflowError(
+            f"run {model.description.run!r}: prediction.pick: likeliest needs a mask path, and a network that answers "
+            "for some tokens only, such as crystal_dit; take pick: first, or name other prediction.runs"
+        )
+    return model.path
+
+
 @torch.no_grad()
 def log_likelihoods(model: SavedModel, tokens: Tensor, fixed: Tensor, generator: torch.Generator) -> Tensor:
     """Return estimated bounds on the log-likelihoods of tokens [N, D] given those that are `fixed`, float64[N]."""
-    path = model.path
-    if path is None or path.needs_time or not model.answers_at:
-        raise KinoflowError(
-            f"run {model.description.run!r}: prediction.pick: likeliest needs a mask path, and a network that answers "
-            "for some tokens only, such as crystal_dit; take pick: first"
-        )
+    path = mask_path(model)
     total = torch.zeros(len(tokens), dtype=torch.float64, device=tokens.device)
     shift = float(uniform((1,), generator, tokens.device))
     with deferred_checks():

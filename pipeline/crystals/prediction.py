@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pipeline.config import Sampling
 from pipeline.crystals.crystal import Crystal
-from pipeline.crystals.likeliest import likeliest_first, log_likelihoods
+from pipeline.crystals.likeliest import likeliest_first, log_likelihoods, mask_path
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystals_of, frame_of, rejected_row, row_of
 from pipeline.crystals.templates import batch, from_structure
 from pipeline.crystals.tokens import Decoded, decode, encode
@@ -59,6 +59,8 @@ def predict(
 
     They come as they were drawn; to `pick` the likeliest, it is put before the others of its target.
     """
+    if pick == "likeliest":
+        mask_path(model)  # an error before any work
     max_atoms = data.origin["max_atoms"]
     templates = [from_structure(target, ["composition"], max_atoms=max_atoms) for target in targets]
     noised = model.path is not None and model.path.needs_time
