@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pipeline.commands.given import Given
 from pipeline.config import Config
+from pipeline.config.loading import load_config, parse_setting
 from pipeline.config.problems import ConfigError
 from pipeline.errors import KinoflowError
 
@@ -34,11 +35,15 @@ def of_weights(given: Given, name: str, command: str, experiment: str | None, ru
         if value not in (None, own):
             raise KinoflowError(f"--{flag} {value}: --weights {name} are those of {own}; leave --{flag} out")
     try:
-        config = Given(found.file(CONFIG), given.settings).config
+        # With settings over it, a configuration is checked: the mark of one that was checked is anybody's to write.
+        config = load_config(found.file(CONFIG), [*map(parse_setting, given.settings), {}])
     except ConfigError as error:
         if given.settings:
             raise
         raise KinoflowError(f"--weights {name}: they are of another version of Kinoflow; {error}") from error
+    own = f"{found.index.experiment}/{found.index.run}"
+    if own not in [f"{name}/{one}" for name, block in config.experiments.items() for one in block.runs]:
+        raise KinoflowError(f"--weights {name}: {found.file(CONFIG)} has no run {own}; get the folder again")
     if (right := command_of(config.experiments[found.index.experiment])) != command:
         raise KinoflowError(f"--weights {name}: they are for `{right}`, not for `{command}`; name others")
     files = (found.file(TOKENS), found.file(NETWORK), found.tokenizer)

@@ -26,6 +26,8 @@ def train_crystals(
     from pipeline.config.loading import parse_setting
     from pipeline.inspect.project import write_project
 
+    if cores != "all" and not (cores.isascii() and cores.isdigit() and int(cores)):
+        raise KinoflowError(f"--cores {cores}: give a number from 1 on, or all")
     if not structures.exists():
         raise KinoflowError(f"{structures}: no such file or folder; name one with crystal structures")
     if not (output / "Snakefile").is_file():

@@ -55,7 +55,7 @@ class Relaxation(Strict):
         description="crystals whose energies a worker computes at once, for GPUs; changes the last digits",
     )
     workers: int = Field(1, ge=1, description="processes of a job, with one thread each; they share its GPU")
-    shards: int = Field(1, ge=1, description="jobs the crystals are spread over; does not change the result")
+    shards: int = Field(1, ge=1, le=10_000, description="jobs the crystals are spread over; does not change the result")
     resources: Resources = Field(Resources(memory_mb=4000), description="what a relaxation job asks of the machine")
 
 
@@ -103,7 +103,7 @@ class TokenizerNetwork(Strict):
     multipliers: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (1, 1, 2, 2, 4), min_length=1, description="features of each level, as multiples of channels"
     )
-    blocks: int = Field(2, ge=1, description="residual blocks of a level")
+    blocks: int = Field(2, ge=1, le=1000, description="residual blocks of a level")
     latent: int = Field(256, ge=1, description="features of a place before it is quantised")
     code_features: int = Field(8, ge=2, description="features of a code; codes have length one")
     attention: bool = Field(True, description="whether places attend to each other at the last level")
@@ -125,7 +125,7 @@ class TokenizerLoss(Strict):
     adversarial: float = Field(0.5, ge=0, description="weight of the discriminator's verdict; 0: no discriminator")
     adversarial_from: int = Field(20000, ge=0, description="optimiser steps before the discriminator begins")
     discriminator_channels: int = Field(64, ge=1, description="features of the discriminator's first layer")
-    discriminator_layers: int = Field(3, ge=1, description="layers of the discriminator that halve the sides")
+    discriminator_layers: int = Field(3, ge=1, le=20, description="layers of the discriminator that halve the sides")
 
     @property
     def files(self) -> list[str]:

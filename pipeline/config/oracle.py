@@ -9,7 +9,7 @@ from pipeline.config.choices import GridChoice, NameAlone, PathChoice, StepChoic
 from pipeline.config.runs import Corrector
 
 CLAIMS = ("velocity", "few_steps", "corrector", "scheduler", "step", "grid", "redrawing", "control")
-Steps = tuple[Annotated[int, Field(ge=1)], ...]
+Steps = tuple[Annotated[int, Field(ge=1, le=10**6)], ...]
 
 
 class OracleRows(Strict):
@@ -36,9 +36,12 @@ class Oracle(Strict):
         "exact", description="exact: the sampler's law itself, over all sequences that there are; samples: from it"
     )
     distributions: int = Field(
-        8, ge=1, description="chains, with chain_seed 0, 1, 2 ...; intervals are over them. Other data have one"
+        8,
+        ge=1,
+        le=10_000,
+        description="chains, with chain_seed 0, 1, 2 ...; intervals are over them. Other data have one",
     )
-    count: int = Field(500, ge=2, description="samples for each distribution, if samples are drawn")
+    count: int = Field(500, ge=2, le=10**9, description="samples for each distribution, if samples are drawn")
     few: int = Field(8, ge=1, description="up to so many steps count as few")
     many: int = Field(64, ge=1, description="from so many steps on they count as many")
     paths: dict[Name, PathChoice] = Field(min_length=1, description="the paths by name")

@@ -52,6 +52,11 @@ class Training(Strict):
         description="arithmetic of the network; auto: on GPUs the faster of tf32 and bf16-mixed, by a few steps before "
         "training; on CPUs, and GPUs that know neither, 32-true",
     )
+    compile: bool | Literal["auto"] = Field(
+        False,
+        description="whether torch.compile translates the network before training; auto: on one GPU, if a few steps "
+        "are faster with it",
+    )
     log_every: int = Field(100, ge=1, description="steps between two lines of the training history")
     validate_every: int = Field(500, ge=1, description="steps between two validations")
     checkpoint_every: int = Field(500, ge=1, description="steps between two checkpoints")
@@ -114,7 +119,7 @@ class Sampling(Strict):
     )
     searched: bool = Field(False, description="take what the search found")
     block: int = Field(1000, ge=1, le=10**9, description="samples drawn at once; each block has its own seed")
-    shards: int = Field(1, ge=1, description="jobs the blocks are spread over; does not change the samples")
+    shards: int = Field(1, ge=1, le=10_000, description="jobs the blocks are spread over; does not change the samples")
     frames: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
         (), description="times at which the tokens on their way are kept for figures"
     )
@@ -129,7 +134,9 @@ class Sweep(Strict):
     """Values of sampling under which runs draw further samples, in all combinations."""
 
     runs: tuple[RunName, ...] | None = Field(None, min_length=1, description="which runs; null: all")
-    steps: tuple[Annotated[int, Field(ge=1)], ...] = Field((), description="numbers of steps, of runs with a path")
+    steps: tuple[Annotated[int, Field(ge=1, le=10**6)], ...] = Field(
+        (), description="numbers of steps, of runs with a path"
+    )
     velocity: tuple[Annotated[VelocityChoice, NameAlone], ...] = Field(
         (), description="velocities, of runs with a path"
     )
@@ -145,7 +152,7 @@ class Search(Strict):
     """A choice of velocity, step and corrector for each number of steps, by samples that are not reported."""
 
     runs: tuple[RunName, ...] = Field(min_length=1, description="runs with a path for which it is made")
-    steps: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1, description="numbers of steps")
+    steps: tuple[Annotated[int, Field(ge=1, le=10**6)], ...] = Field(min_length=1, description="numbers of steps")
     velocity: tuple[Annotated[VelocityChoice, NameAlone], ...] = Field(
         (VelocityChoice(name="kinetic_optimal"), VelocityChoice(name="power_infinity")),
         min_length=1,

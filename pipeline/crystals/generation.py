@@ -1,6 +1,7 @@
 """Crystals to order: a network fills in what the order leaves open."""
 
 from pathlib import Path
+from typing import get_args
 
 import torch
 
@@ -42,6 +43,7 @@ def generate_crystals(
         raise KinoflowError(f"--count {count}: give 1 or more")
     check_gpus(gpus, "sampling.resources.gpus")
     chosen, data = config.experiments[experiment].runs[run], TokenData.load(tokens)
+    check_crystals(tokens, data)
     check_count(count, data.length)
     model = load_network(weights, data, chosen.weights or run)
     model.network.to("cuda" if gpus else "cpu")
@@ -72,3 +74,11 @@ def generate_crystals(
         exact=[template.exact.restored for template in planned.templates] if order.template else None,
     )
     print(f"{int((made['reason'] == '').sum())} of {count} are crystals: {table}, {extxyz}, {cifs}")
+
+
+def check_crystals(path: Path, data: TokenData) -> None:
+    """Raise unless data are tokens of crystals, and say how many atoms these may have."""
+    atoms, rounding = data.origin.get("max_atoms"), data.origin.get("rounding")
+    known = rounding in get_args(crystal_tokens.Rounding)
+    if not known or not isinstance(atoms, int) or crystal_tokens.length_of(atoms) != data.length:
+        raise KinoflowError(f"{path}: holds no tokens of crystals; give those of an experiment on crystals")

@@ -156,13 +156,17 @@ class Hull:
     @classmethod
     def load(cls, path: Path) -> "Hull":
         """Read what `save` wrote."""
-        record, table = _record_of(path), pq.read_table(path)
-        numbers, shares, *columns = (
-            table[name].to_pylist() for name in ("numbers", "shares", "formation_energy", "origin", "id")
-        )
-        at = (tuple(zip(*pair, strict=True)) for pair in zip(numbers, shares, strict=True))
-        elements = {int(z): energy for z, energy in (record.get("elements") or {}).items()}
-        return cls(map(Point, at, *columns), record["description"], elements or None)
+        record = _record_of(path)
+        try:
+            table = pq.read_table(path)
+            numbers, shares, *columns = (
+                table[name].to_pylist() for name in ("numbers", "shares", "formation_energy", "origin", "id")
+            )
+            at = (tuple(zip(*pair, strict=True)) for pair in zip(numbers, shares, strict=True))
+            elements = {int(z): energy for z, energy in (record.get("elements") or {}).items()}
+            return cls(map(Point, at, *columns), record["description"], elements or None)
+        except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+            raise _no_hull(path, error) from error
 
 
 def label_of_hull(path: Path) -> str:
@@ -174,13 +178,19 @@ def _record_of(path: Path) -> dict[str, Any]:
     """Return what the metadata of a file say about the hull in it."""
     try:
         metadata = pq.read_schema(path).metadata or {}
-    except (pa.ArrowException, OSError) as error:
-        raise KinoflowError(f"{path}: cannot be read as a hull ({error}); remove it and make it again") from error
-    record: dict[str, Any] = json.loads(metadata.get(b"kinoflow_hull", b"{}"))
+        record = json.loads(metadata.get(b"kinoflow_hull", b"{}"))
+    except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
+        raise _no_hull(path, error) from error
+    if not isinstance(record, dict):
+        raise _no_hull(path, "its notes are no record")
     if record.get("version") != VERSION:
         found = f"version {record['version']} of the format" if "version" in record else "no hull"
         raise KinoflowError(f"{path}: holds {found}, and this program reads version {VERSION}; make it again")
     return record
+
+
+def _no_hull(path: Path, why: object) -> KinoflowError:
+    return KinoflowError(f"{path}: cannot be read as a hull ({why}); remove it and make it again")
 
 
 def elements_of(points: Iterable[Point], elements: Iterable[int] = ()) -> list[Point]:

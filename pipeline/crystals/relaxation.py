@@ -18,6 +18,7 @@ from pipeline.crystals.energies import NoNeighbours, UnknownElements, atoms_of
 from pipeline.crystals.energy_model import EnergyModel
 from pipeline.crystals.explosions import absurdity, explosion, wrong_density
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystal_of, frame_of, records_of, rejected_row, row_of
+from pipeline.crystals.trajectory import TRAJECTORY_COLUMNS, Trajectory, steps_in
 from pipeline.crystals.workers import run_tasks
 from pipeline.store.code import code_hash
 from pipeline.store.journal import Journal
@@ -48,12 +49,14 @@ def relax_table(
     shards: int = 1,
     journal: Path,
     output: Path,
+    trajectories: Path | None = None,
     gpus: int = 0,
     keep_journal: bool = False,
 ) -> None:
     """Relax one shard of the first crystals of a table; the journal's folder has those that are already done.
 
     The journal is removed at the end unless it is to be kept for another call. The seed is for provenance only.
+    `trajectories` gets a few steps of each relaxation.
     """
     device = "cuda" if gpus else "cpu"
     rows = records_of(read_table(crystals, CRYSTAL_COLUMNS)[list(CRYSTAL_COLUMNS)])[: settings.count]
@@ -97,7 +100,10 @@ def relax_table(
             done[id] = outcome.value[0] if outcome.value is not None else lost(id, outcome.reason)
     relaxed = [lost(row["id"], f"not a crystal: {row['reason']}") if row["reason"] else done[row["id"]] for row in rows]
     write_table(output, frame_of(relaxed, RELAXED_COLUMNS))
-    write_provenance([output], {"relaxation": what, "energy_model": model.label}, seed, [crystals])
+    if trajectories:
+        write_table(trajectories, frame_of(steps_in(relaxed), TRAJECTORY_COLUMNS))
+    written = [output, *([trajectories] if trajectories else [])]
+    write_provenance(written, {"relaxation": what, "energy_model": model.label}, seed, [crystals])
     print(f"{summary(relaxed)}, by {model.label}")
     if not keep_journal:
         kept.remove()
@@ -136,6 +142,8 @@ def relax(
 ) -> Row:
     """Relax a crystal, and return a row with RELAXED_COLUMNS: the relaxed crystal, or the reason why there is none.
 
+    A relaxed crystal comes with its `trajectory`, a few of its steps.
+
     Its energy gets the corrections of 2020 if those of the model lack them. Without a model, it is taken as it is.
 
     It has converged when the largest force, on an atom or on the cell as ase's FrechetCellFilter measures it, is below
@@ -151,12 +159,13 @@ def relax(
     if why := wrong_density(atoms):
         return lost(crystal.id, why)
     volume, cell = atoms.get_volume(), CellFilter(atoms)
-    done, best, least, largest = 0, 0, math.inf, math.inf
+    done, best, least, largest, trajectory = 0, 0, math.inf, math.inf, Trajectory()
     try:
         for done in descent(cell, steps=steps, force=force):
             if why := explosion(atoms, volume):
                 return lost(crystal.id, why, done)
             largest = float(np.linalg.norm(cell.get_forces(), axis=1).max())
+            trajectory.add(done, largest, atoms)
             if largest < least:
                 best, least = done, largest
             elif patience and done - best >= patience:
@@ -181,6 +190,7 @@ def relax(
         energy_per_atom=energy,
         max_force=largest,
         rmsd=displacement(crystal, end),
+        trajectory=trajectory.kept(end.fractions),
     )
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import torch
 
-from pipeline.config import Config, Sampling
-from pipeline.config.problems import problems_of
+from pipeline.config import Config
 from pipeline.errors import KinoflowError, did_you_mean
 from pipeline.images.decoding import Decoder
 from pipeline.images.grids import shown_grid, write_png, write_png_archive
@@ -13,6 +12,7 @@ from pipeline.networks.devices import check_gpus
 from pipeline.networks.memory import check_count
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around, labels_of
+from pipeline.sampling.conditions import changed_sampling
 from pipeline.store.provenance import write_provenance
 from pipeline.store.seeds import derive_seed
 from pipeline.tokens.token_data import TokenData
@@ -44,11 +44,7 @@ def generate_images(
         raise KinoflowError(f"--run {run}: its sampling is found by a search; name {chosen.weights!r} instead")
     if chosen.path is None and steps is not None:
         raise KinoflowError(f"--steps: run {run!r} is autoregressive, with one evaluation per token; leave it out")
-    given = {"count": count, "steps": steps, "guidance": guidance}
-    given = {key: value for key, value in given.items() if value is not None}
-    sampling, problems = problems_of(Sampling, chosen.sampling.model_dump(mode="json") | given, ("sampling",))
-    if sampling is None:
-        raise KinoflowError("; ".join(map(str, problems)))
+    sampling = changed_sampling(chosen.sampling, count=count, steps=steps, guidance=guidance)
     model = load_network(weights, data, chosen.weights or run)
     device = torch.device("cuda" if gpus else "cpu")
     model.network.to(device)
@@ -74,6 +70,6 @@ def class_number(label: str, data: TokenData) -> int:
     names = [str(name) for name in data.record.get("classes", range(data.classes))]
     if label in names:
         return names.index(label)
-    if label.isdigit() and int(label) < data.classes:
+    if label.isdecimal() and int(label) < data.classes:
         return int(label)
     raise KinoflowError(f"--label {label!r}: no such class; {did_you_mean(label, names[:50])}")

@@ -38,6 +38,8 @@ def read_picture(source: Path | IO[bytes], channels: int = 3) -> tuple[Image.Ima
 
     The error gives only the reason: the caller knows the file.
     """
+    if isinstance(source, Path) and source.exists() and not source.is_file():
+        raise ImageError("is no file")  # a pipe would never end
     try:
         with Image.open(source) as image:
             image.load()

@@ -11,14 +11,35 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from pydantic import Field, ValidationError
 
-from pipeline.config import Config
+from pipeline.config import Config, Strict
+from pipeline.errors import KinoflowError
 from pipeline.store.atomic import read_json, write_json
 from pipeline.store.places import Place
 
 TAIL = 4096  # bytes at the end of a log that are looked at
 LATELY = 120.0  # seconds
 NO_RUN = "No run was started in these results yet."
+
+
+class _PlannedJob(Strict):
+    """A job that a run is going to make."""
+
+    rule: str
+    name: str
+    outputs: list[str]
+    benchmark: str
+    log: str
+
+
+class _Planned(Strict):
+    """What is known of a run before it begins."""
+
+    started: float
+    process: int = Field(ge=0, lt=2**31)
+    host: str
+    jobs: list[_PlannedJob]
 
 
 def write_planned(path: Path, jobs: Iterable[Any]) -> None:
@@ -46,7 +67,7 @@ def progress_of(config: Config, results: Path, built: float = 0.0) -> dict[str, 
     file = Place.PLANNED.under(results)
     if not file.is_file():
         return {"planned": 0, "done": 0, "running": [], "losses": {}, "note": NO_RUN, "changed": False}
-    run = read_json(file)
+    run = _planned_in(file)
     jobs, started = run["jobs"], run["started"]
     done = [job for job in jobs if _is_done(job, started)]
     open_jobs = [job for job in jobs if not _is_done(job, started)]
@@ -64,6 +85,14 @@ def progress_of(config: Config, results: Path, built: float = 0.0) -> dict[str, 
         "note": "" if at_work else stopped,
         "changed": scores > built,
     }
+
+
+def _planned_in(file: Path) -> dict[str, Any]:
+    """Return what `write_planned` wrote."""
+    try:
+        return _Planned.model_validate(read_json(file)).model_dump()
+    except ValidationError as error:
+        raise KinoflowError(f"{file}: holds no planned jobs; remove it, or run the workflow again") from error
 
 
 def _is_done(job: Mapping[str, Any], started: float) -> bool:

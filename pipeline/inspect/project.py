@@ -31,6 +31,7 @@ IGNORED = """\
 /results/*/*
 !/results/*/tables/
 !/results/*/scores/
+!/results/*/headlines/
 """
 README = """\
 # {title}
@@ -38,7 +39,7 @@ README = """\
 A project of Kinoflow: its workflow, with the configuration in [config/{scale}.yaml](config/{scale}.yaml).
 
 ```bash
-snakemake --cores all                  # tables and figures appear in results/{scale}
+snakemake --cores all                  # tables, figures and a page (report/index.html) appear in results/{scale}
 kinoflow plan --config config/{scale}.yaml  # what it will cost
 snakemake --profile slurm              # on a cluster; first edit slurm/config.yaml
 dvc repro                              # the same with DVC, after `git init` and `dvc init`

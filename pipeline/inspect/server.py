@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 import tempfile
 import threading
 import time
@@ -10,9 +11,10 @@ from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from pipeline.config import Config
+from pipeline.errors import KinoflowError, without_secrets
 from pipeline.inspect.live import progress_of
 from pipeline.page.build import INDEX, build_page
 
@@ -53,15 +55,19 @@ class Handler(SimpleHTTPRequestHandler):
 
     def send_head(self) -> Any:
         """Send the headers, and return the file; refuse what lies outside the folder of the page."""
-        path = unquote(urlsplit(self.path).path)
-        if self.headers.get("Host", "").rpartition(":")[0] not in NAMES:
+        path = unquote(self.path.partition("?")[0].partition("#")[0])
+        if self.headers.get("Host", "").partition(":")[0] not in NAMES:
             return self.send_error(HTTPStatus.FORBIDDEN, "This server is for this machine only")
         if ".." in path.replace("\\", "/").split("/") or "\0" in path:
             return self.send_error(HTTPStatus.FORBIDDEN, "Outside the page")
-        if path == "/live.json":
-            return self._send(json.dumps(self.page.progress()).encode(), "application/json")
-        if path in ("/", f"/{INDEX}"):
-            return self._send(self.page.index(), "text/html; charset=utf-8")
+        try:
+            if path == "/live.json":
+                return self._send(json.dumps(self.page.progress()).encode(), "application/json")
+            if path in ("/", f"/{INDEX}"):
+                return self._send(self.page.index(), "text/html; charset=utf-8")
+        except (KinoflowError, OSError) as error:
+            print(f"error: {without_secrets(str(error))}", file=sys.stderr, flush=True)
+            return self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "A result cannot be read", str(error))
         return super().send_head()
 
     def list_directory(self, path: Any) -> None:
@@ -95,7 +101,11 @@ def serve_page(config: Config, results: Path, port: int) -> None:
     """Serve the page until it is interrupted."""
     with tempfile.TemporaryDirectory(prefix="kinoflow-page-") as folder:
         page = Page(config, results, Path(folder))
-        with new_server(page, port) as server:
+        try:
+            made = new_server(page, port)
+        except OSError as error:
+            raise KinoflowError(f"--port {port}: {error.strerror}; name another, or 0 for any that is free") from error
+        with made as server:
             print(f"http://{HOST}:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
             try:
                 server.serve_forever()

@@ -13,7 +13,7 @@ class ChainOptions(Strict):
     """Which of the random chains, and how many sequences are drawn from it."""
 
     states: int
-    length: int = Field(32, ge=1, description="tokens in a sequence")
+    length: int = Field(32, ge=1, le=10**6, description="tokens in a sequence")
     chain_seed: int = Field(0, ge=0, description="seed of the chain; the same chain whatever the other seeds")
     train: int = Field(20000, ge=1, description="sequences to train on")
     validation: int = Field(1000, ge=1, description="sequences for the validation loss")

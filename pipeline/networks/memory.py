@@ -7,17 +7,16 @@ from torch import Tensor, nn
 
 from pipeline.config import ModelChoice, Sampling, Training
 from pipeline.config.plugins import MODELS
-from pipeline.errors import KinoflowError
-from pipeline.networks.saved import TokenShape, is_told_classes, new_network
+from pipeline.networks.saved import FLOAT, TokenShape, bytes_of_weights, is_told_classes, named, without_values
 from pipeline.store.memory import check_room
 
-FLOAT, INTEGER = 4, 8  # bytes of a weight, and of a token
+INTEGER = 8  # bytes of a token
 COPIES = 5  # of the weights in training: these, their gradients, two moments, the average
 
 
 def training_bytes(choice: ModelChoice, training: Training, shape: TokenShape) -> float:
     """Return the bytes of the weights, of a batch, and of what its gradients need of one of its parts."""
-    network = _without_values(choice, shape)
+    network = without_values(choice, shape)
     kept = _bytes_for_gradients(network, choice, shape) * (1 if training.precision in ("32-true", "tf32") else 0.5)
     weights = COPIES * FLOAT * sum(parameter.numel() for parameter in network.parameters())
     return weights + INTEGER * training.batch * shape.length + kept * (training.batch // training.parts)
@@ -25,34 +24,20 @@ def training_bytes(choice: ModelChoice, training: Training, shape: TokenShape) -
 
 def check_training(choice: ModelChoice, training: Training, data: TokenShape, gpus: int) -> None:
     """Raise if a training cannot fit into the memory of the device."""
-    fix = f"lower training.batch ({training.batch}), raise training.parts, or shrink the network ({_named(choice)})"
+    fix = f"lower training.batch ({training.batch}), raise training.parts, or shrink the network ({named(choice)})"
     check_room(training_bytes(choice, training, data), "training", fix, **_place(gpus))
 
 
 def check_sampling(choice: ModelChoice, sampling: Sampling, data: TokenShape, gpus: int) -> None:
     """Raise if a network and the tokens of a block of samples cannot fit into the memory of the device."""
-    weights = FLOAT * sum(parameter.numel() for parameter in _without_values(choice, data).parameters())
     tokens = 4 * INTEGER * min(sampling.block, sampling.count) * data.length
-    fix = f"lower sampling.block ({sampling.block}), or shrink the network ({_named(choice)}) and train it again"
-    check_room(weights + tokens, "sampling", fix, **_place(gpus))
+    fix = f"lower sampling.block ({sampling.block}), or shrink the network ({named(choice)}) and train it again"
+    check_room(bytes_of_weights(choice, data) + tokens, "sampling", fix, **_place(gpus))
 
 
 def check_count(count: int, length: int) -> None:
     """Raise if so many sequences that are drawn in one go cannot fit into the memory."""
     check_room(4 * INTEGER * float(count) * length, f"--count {count}:", "ask for fewer, in several calls")
-
-
-def _without_values(choice: ModelChoice, shape: TokenShape) -> nn.Module:
-    """Return the network without the values of its weights; an empty one if it cannot be built so."""
-    try:
-        with torch.device("meta"):
-            return new_network(choice, shape)
-    except (RuntimeError, OverflowError, TypeError) as error:
-        if "meta" in str(error):  # it reads values
-            return nn.Module()
-        # Otherwise the product of some sizes is no number of torch.
-        reason = str(error).splitlines()[0]
-        raise KinoflowError(f"{_named(choice)}: cannot be built ({reason}); lower its sizes") from error
 
 
 def _bytes_for_gradients(network: nn.Module, choice: ModelChoice, shape: TokenShape) -> float:
@@ -76,10 +61,6 @@ def _kept(network: nn.Module, choice: ModelChoice, shape: TokenShape, rows: int)
         told = {"labels": torch.zeros(rows, dtype=torch.int64)} if is_told_classes(choice) else {}
         network(*inputs, **told)
     return sum(sizes)
-
-
-def _named(choice: ModelChoice) -> str:
-    return ", ".join([f"model {choice.name}", *(f"{key}={value}" for key, value in choice.options.items())])
 
 
 def _place(gpus: int) -> dict[str, Any]:

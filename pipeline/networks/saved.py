@@ -10,20 +10,24 @@ from safetensors.torch import load_model
 from torch import Tensor, nn
 
 from pipeline.config import LossChoice, ModelChoice, PathChoice, Run, Strict
+from pipeline.config.choices import CHECKED
 from pipeline.config.plugins import MODELS
 from pipeline.errors import KinoflowError
 from pipeline.flow.chunks import row_chunks
+from pipeline.flow.errors import FlowError
 from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.paths.base import Path as ProbabilityPath
 from pipeline.flow.score import negative_score_entropy, posterior_logits
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.networks.denoiser import Denoiser
 from pipeline.store.arrays import read_description
+from pipeline.store.memory import check_room
 from pipeline.store.tensors import write_network
 from pipeline.tokens.token_data import TokenData
 
 if TYPE_CHECKING:
     from pipeline.flow.likelihood import Integrand  # training does not depend on it
+FLOAT = 4  # bytes of a weight
 
 
 class TokenShape(Protocol):
@@ -125,6 +129,29 @@ def new_network(choice: ModelChoice, data: TokenShape) -> nn.Module:
     return network
 
 
+def bytes_of_weights(choice: ModelChoice, data: TokenShape) -> float:
+    """Return the bytes of the weights of a network, without making it; 0 if that is impossible."""
+    return FLOAT * sum(parameter.numel() for parameter in without_values(choice, data).parameters())
+
+
+def without_values(choice: ModelChoice, data: TokenShape) -> nn.Module:
+    """Return the network without the values of its weights; an empty one if it cannot be built so."""
+    try:
+        with torch.device("meta"):
+            return new_network(choice, data)
+    except (RuntimeError, OverflowError, TypeError) as error:
+        if "meta" in str(error):  # it reads values
+            return nn.Module()
+        # Otherwise the product of some sizes is no number of torch.
+        reason = str(error).splitlines()[0]
+        raise KinoflowError(f"{named(choice)}: cannot be built ({reason}); lower its sizes") from error
+
+
+def named(choice: ModelChoice) -> str:
+    """Return a network with its options, for messages."""
+    return ", ".join([f"model {choice.name}", *(f"{key}={value}" for key, value in choice.options.items())])
+
+
 def is_told_classes(choice: ModelChoice) -> bool:
     """Return whether a network takes the class of each sequence, as `labels`."""
     chosen = MODELS.chosen(choice)
@@ -146,12 +173,14 @@ def save_network(path: Path, network: nn.Module, description: Description) -> No
 def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
     """Read the network of a run that was trained on `data`, ready for evaluation."""
     try:
-        description = Description.model_validate(read_description(path, "weights"))
+        description = Description.model_validate(read_description(path, "weights"), context=CHECKED)
     except ValidationError as error:
-        raise KinoflowError(f"{path}: weights of another version of this project; train it again") from error
+        why = error.errors()[0]["msg"]
+        raise KinoflowError(f"{path}: weights of another version of this project ({why}); train it again") from error
     if description.run != run:
         raise KinoflowError(f"{path}: holds the weights of run {description.run!r}, not of {run!r}; give another file")
     _check_tokens(path, description, data)
+    check_room(bytes_of_weights(description.model, data), f"{path}: its network", "give other weights")
     network = new_network(description.model, data)
     try:
         load_model(network, str(path))
@@ -159,7 +188,10 @@ def load_network(path: Path, data: TokenData, run: str) -> SavedModel:
         raise KinoflowError(f"{path}: the weights do not fit the tokens they are used with; {error}") from error
     if wrong := [name for name, tensor in network.state_dict().items() if not bool(tensor.isfinite().all())]:
         raise KinoflowError(f"{path}: {wrong[0]} has numbers that are not finite; train the run again")
-    probability_path = path_for(description.path, data) if description.path else None
+    try:
+        probability_path = path_for(description.path, data) if description.path else None
+    except FlowError as error:
+        raise KinoflowError(f"{path}: its path does not fit the tokens it is used with; {error}") from error
     return SavedModel(network.eval(), probability_path, description)
 
 

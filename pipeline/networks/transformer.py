@@ -30,7 +30,7 @@ class TransformerOptions(Strict):
     """The size of a transformer."""
 
     width: int = Field(256, ge=2, multiple_of=2, description="features of each token; a multiple of heads")
-    depth: int = Field(16, ge=1, description="attention blocks")
+    depth: int = Field(16, ge=1, le=1000, description="attention blocks")
     heads: int = Field(16, ge=1, description="attention heads of each block")
     dropout: float = Field(0.1, ge=0, lt=1, description="share of features dropped in training")
 

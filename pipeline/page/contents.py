@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import REFERENCES, Config, Experiment
+from pipeline.errors import KinoflowError
 from pipeline.page.paths import paths_of
 from pipeline.page.records import files_behind, records_of
 from pipeline.page.samples import boards_of, crystals_of, pictures_of, texts_of
 from pipeline.report.columns import HIGH, LOW, column_of, error_of, headlines, values_in
 from pipeline.report.summary import OF_PAPER, comparable, remarks
-from pipeline.store.atomic import read_json
+from pipeline.report.tables import read_score
 from pipeline.store.paper import rows_of_paper
 from pipeline.store.places import Place
 from pipeline.tokens.token_data import TokenData
@@ -62,8 +63,7 @@ def contents_of(config: Config, experiment: str, results: Path, target: Path) ->
 def row_of(block: Experiment, experiment: str, name: str, results: Path) -> dict[str, Any]:
     """Return a row of the table: its conditions, its figures with intervals, and the files behind them."""
     files = files_behind(results, experiment, block, name)
-    score = read_json(files[0]) if files[0].is_file() else {"conditions": {}, "metrics": {}}
-    said, measured = score["conditions"], score["metrics"]
+    said, measured = read_score(files[0]) if files[0].is_file() else ({}, {})
     figures = {}
     for key in values_in(measured):
         low, high, error = measured.get(key + LOW), measured.get(key + HIGH), measured.get(error_of(key, measured))
@@ -101,10 +101,12 @@ def losses_of(results: Path, experiment: str, block: Experiment) -> dict[str, di
     for name, run in block.runs.items():
         file = Place.TRAINING_HISTORY.under(results, experiment=experiment, name=name)
         if not run.weights and file.is_file():
-            with file.open(newline="", encoding="utf-8") as stream:
-                rows = list(csv.DictReader(stream))
-            keys = ("step", "loss", "validation_loss")
-            found[name] = {key: [float(row[key]) if row[key] else None for row in rows] for key in keys}
+            rows, keys = rows_in(file), ("step", "loss", "validation_loss")
+            try:
+                found[name] = {key: [float(row[key]) if row[key] else None for row in rows] for key in keys}
+            except (KeyError, ValueError) as error:
+                what = f"is no history of a training ({type(error).__name__}: {error})"
+                raise KinoflowError(f"{file}: {what}; remove it, or train the run again") from error
     return found
 
 
@@ -114,12 +116,21 @@ def tables_of(results: Path, experiment: str) -> list[dict[str, Any]]:
     for place, title in FURTHER.items():
         file = place.under(results, ".csv", experiment=experiment)
         if file.is_file():
-            with file.open(newline="", encoding="utf-8") as stream:
-                rows = list(csv.DictReader(stream))
+            rows = rows_in(file)
             columns = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
             cells = [[row[name] for name in columns] for row in rows]
             found.append({"title": title, "file": file.name, "columns": columns, "rows": cells})
     return found
+
+
+def rows_in(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV table."""
+    try:
+        with file.open(newline="", encoding="utf-8") as stream:
+            rows = list(csv.DictReader(stream, restval=""))
+    except (csv.Error, ValueError) as error:
+        raise KinoflowError(f"{file}: cannot be read as a CSV table ({error}); make it again") from error
+    return [{name: cell for name, cell in row.items() if name is not None} for row in rows]  # None: what is too much
 
 
 def _paper(block: Experiment) -> list[dict[str, Any]]:

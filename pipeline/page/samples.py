@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from pipeline.config import REFERENCES, Experiment
+from pipeline.errors import KinoflowError
 from pipeline.sampling.samples import SampleSet
 from pipeline.store.places import Place
 from pipeline.tokens.token_data import TokenData
@@ -23,8 +24,11 @@ def texts_of(results: Path, experiment: str, names: list[str]) -> dict[str, list
     for name in names:
         file = Place.TEXTS.under(results, ".jsonl", experiment=experiment, name=name)
         if file.is_file():
-            with file.open(encoding="utf-8") as stream:
-                found[name] = [json.loads(line)["text"] for line in islice(stream, TEXTS)]
+            try:
+                with file.open(encoding="utf-8") as stream:
+                    found[name] = [str(json.loads(line)["text"]) for line in islice(stream, TEXTS)]
+            except (ValueError, TypeError, KeyError) as error:
+                raise KinoflowError(f"{file}: holds no texts ({error}); remove it, and make it again") from error
     return found
 
 
@@ -79,9 +83,10 @@ def crystals_of(results: Path, experiment: str, block: Experiment, names: list[s
     for name in names:
         crystals = Place.CRYSTALS.under(results, ".parquet", experiment=experiment, name=name)
         structures = Place.STRUCTURES.under(results, ".parquet", experiment=experiment, name=name)
-        relaxed = Place.RELAXED.under(results, experiment=experiment, name=name)
+        places = (Place.RELAXED, Place.TRAJECTORIES)
+        later = [structures, *(place.under(results, experiment=experiment, name=name) for place in places)]
         if crystals.is_file():
-            known = (file if file.is_file() else None for file in (structures, relaxed))
+            known = (file if file.is_file() else None for file in later)
             shown += [{"run": REFERENCES.get(name, name)} | one for one in gallery_of(crystals, *known)]
     return shown
 

@@ -17,7 +17,7 @@ from pipeline.store.atomic import write_json
 Row = dict[str, Any]
 NOT_RUN = "not run"
 WIDTH = 99  # characters of a line
-LONG, LONGEST_NAME = 24, 44  # characters of a condition, and of the name of a row; longer ones have a number instead
+LONG, LONGEST_NAME = 24, 48  # characters of a condition, and of the name of a row; longer ones have a number instead
 
 
 def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
@@ -59,19 +59,23 @@ def markdown_table(
 
 def _tables(columns: Sequence[str], cells: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield tables that are narrow enough, each with the first column and as many of the others as fit."""
-    first, *others = columns
+    rows = [list(row) for row in zip(*(cells[key] for key in columns), strict=True)]
+    yield from pipe_tables([key.replace("_", " ") for key in columns], rows)
 
-    def table(names: Sequence[str]) -> str:
-        rows = [list(row) for row in zip(*(cells[key] for key in names), strict=True)]
-        return pipe_table([key.replace("_", " ") for key in names], rows)
 
-    chosen: list[str] = []
-    for key in others:
-        if chosen and table([first, *chosen, key]).index("\n") > WIDTH:
-            yield table([first, *chosen])
+def pipe_tables(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield tables that are narrow enough, each with the first column and as many of the others as fit."""
+
+    def table(places: Sequence[int]) -> str:
+        return pipe_table([headings[place] for place in places], [[row[place] for place in places] for row in rows])
+
+    chosen: list[int] = []
+    for place in range(1, len(headings)):
+        if chosen and table([0, *chosen, place]).index("\n") > WIDTH:
+            yield table([0, *chosen])
             chosen = []
-        chosen.append(key)
-    yield table([first, *chosen])
+        chosen.append(place)
+    yield table([0, *chosen])
 
 
 def wrapped(text: str, indent: str = "") -> str:

@@ -149,6 +149,8 @@ def _papers_table(ours: Sequence[Row], paper: Sequence[Row], shown: Sequence[str
     said = {key: dict.fromkeys(row[key] for row in paper if key in row) for key in ALIKE}
     what = "; ".join(f"{key}: {', '.join(map(str, values))}" for key, values in said.items() if values)
     mine = any(key.startswith(OF_PAPER) and value != "" for row in ours for key, value in row.items())
-    verdict = "Those in the column `paper` above" if mine else "None of them"
-    note = f"The paper's own figures ({what}). {verdict} can be compared with ours: same data, tokens and features."
+    alike = "that takes the same data, tokens and features"
+    note = f"The paper's own figures ({what}). None of them can be compared with ours: {alike}."
+    if mine:
+        note = f"The paper's own figures ({what}). Compare those in the column `paper` above, and no others: {alike}."
     return f"{wrapped(note)}\n{pipe_table(['run of the paper', *(column_of(key).heading for key in chosen)], lines)}"

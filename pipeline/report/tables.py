@@ -56,14 +56,20 @@ def read_scores(scores: Sequence[Path]) -> dict[str, tuple[Row, Row]]:
     """Return the conditions and metrics of the scored runs by name."""
     found: dict[str, tuple[Row, Row]] = {}
     for path in scores:
-        score = read_json(path)
-        if fault := _fault_of(score):
-            raise KinoflowError(f"{path}: {fault}; give a file from `score`, or make it again")
-        run = score["conditions"]["run"]
+        conditions, metrics = read_score(path)
+        run = conditions["run"]
         if run in found:
             raise KinoflowError(f"{path}: another file has the scores of run {run!r} already; give one of them")
-        found[run] = (score["conditions"], score["metrics"])
+        found[run] = (conditions, metrics)
     return found
+
+
+def read_score(path: Path) -> tuple[Row, Row]:
+    """Return the conditions and metrics in a file of scores."""
+    score = read_json(path)
+    if fault := _fault_of(score):
+        raise KinoflowError(f"{path}: {fault}; give a file from `score`, or make it again")
+    return score["conditions"], score["metrics"]
 
 
 def _fault_of(score: Any) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.config import Corrector, Sampling, StepChoice, VelocityChoice
 from pipeline.config.plugins import MODELS
+from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError
 from pipeline.networks.saved import SavedModel
 from pipeline.store.atomic import read_json
@@ -22,6 +23,15 @@ def found_sampling(sampling: Sampling, search: Path | None, run: str) -> Samplin
     corrector = Corrector.model_validate(found["corrector"]) if found["corrector"] else None
     velocity, step = VelocityChoice.model_validate(found["velocity"]), StepChoice.model_validate(found["step"])
     return sampling.model_copy(update={"velocity": velocity, "step": step, "corrector": corrector})
+
+
+def changed_sampling(sampling: Sampling, **given: float | None) -> Sampling:
+    """Return a sampling with the values that flags give; they are checked as those of a configuration."""
+    values = {key: value for key, value in given.items() if value is not None}
+    changed, problems = problems_of(Sampling, sampling.model_dump(mode="json") | values, ("sampling",))
+    if changed is None:
+        raise KinoflowError("; ".join(map(str, problems)))
+    return changed
 
 
 def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: int) -> dict[str, Any]:

@@ -27,7 +27,7 @@ P = ParamSpec("P")
 class Plot:
     """How DVC plots what a stage writes: which columns of its table, and by which of DVC's templates.
 
-    A picture is shown as it is, by `Plot()`. A stage with a plot has metrics, too: its JSON file.
+    A picture is shown as it is, by `Plot()`.
     """
 
     x: str = ""

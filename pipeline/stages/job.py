@@ -159,6 +159,11 @@ class Job:
         """Return the modules of the metrics, and those that their options choose."""
         return [*map(METRICS.module, self.block.scoring), *self.metric_choices()]
 
+    def headline(self) -> str:
+        """Return the column that says most, that of the first metric that names one; "" if none does."""
+        named = (str(constant_of(METRICS.module(name), "HEADLINE", "")) for name in self.block.scoring)
+        return next(filter(None, named), "")
+
     def metric_choices(self) -> list[str]:
         """Return the modules that the options of the metrics choose, such as the features of images."""
         return [name for metric in self.metrics for name in metric.modules[1:]]

@@ -1,5 +1,6 @@
 from typing import Any
 
+from pipeline.config import REFERENCES
 from pipeline.config.plugins import PROTOCOLS
 from pipeline.stages.declaration import ON_CRYSTALS, Plot, stage
 from pipeline.stages.job import Job
@@ -54,7 +55,7 @@ def protocols(
     known = read_table(rows, [*CRYSTAL_COLUMNS, "split"])
     train = crystals_of(known[(known["split"] == "train") & (known["reason"] == "")])
     found = {
-        name: protocol_rows(
+        REFERENCES.get(name, name): protocol_rows(
             read_table(assessed),
             read_table(after, list(CRYSTAL_COLUMNS)),
             [crystal for crystal in train if crystal is not None],

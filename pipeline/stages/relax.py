@@ -2,7 +2,7 @@ from typing import Any
 
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Gpus, Input, NewTable, OutputFolder, Shard, Shards
+from pipeline.stages.parameters import Gpus, Input, NewTable, OptionalOutput, OutputFolder, Shard, Shards
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -28,6 +28,7 @@ def relax(
     crystals: Input,
     journal: OutputFolder,
     output: NewTable,
+    trajectories: OptionalOutput = None,
     shard: Shard = 0,
     shards: Shards = 1,
     gpus: Gpus = 0,
@@ -39,6 +40,7 @@ def relax(
     Args:
         crystals: table from `decode`
         journal: folder of finished rows, removed when the shard is finished
+        trajectories: table to write with a few steps of each relaxation (.parquet)
     """
     from pipeline.crystals.energy_model import EnergyModel
     from pipeline.crystals.relaxation import relax_table
@@ -56,5 +58,6 @@ def relax(
         shards=shards,
         journal=journal,
         output=output,
+        trajectories=trajectories,
         gpus=gpus,
     )

@@ -1,7 +1,16 @@
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
-from pipeline.stages.parameters import Classifier, Gpus, JournalFolder, NewScores, OptionalInput, Samples, Tokens
+from pipeline.stages.parameters import (
+    Classifier,
+    Gpus,
+    JournalFolder,
+    NewScores,
+    OptionalInput,
+    OptionalOutput,
+    Samples,
+    Tokens,
+)
 
 
 @stage(
@@ -17,6 +26,7 @@ def score(
     samples: Samples,
     tokens: Tokens,
     output: NewScores,
+    headline: OptionalOutput = None,
     weights: OptionalInput = None,
     judge_weights: OptionalInput = None,
     described: OptionalInput = None,
@@ -34,6 +44,7 @@ def score(
     Reads samples, tokens and, for likelihoods, weights. Writes a flat dictionary of numbers. Resumes from its journal.
 
     Args:
+        headline: the figure that says most, alone, to write for `dvc metrics show` (.json)
         weights: weights from `train`; a reference has none
         judge_weights: weights of the run that judges text, if one does
         described: table from `describe`, for crystals only
@@ -96,7 +107,9 @@ def score(
     metrics = score_subject(subject, job.block.scoring)
     conditions = drawn.conditions | conditions_of_metrics(subject, job.block.scoring)
     write_json(output, {"conditions": conditions, "metrics": metrics})
-    job.record([output], job.scoring_settings(), inputs, seed)
+    if headline:
+        write_json(headline, {name: value for name, value in metrics.items() if name == job.headline()})
+    job.record([output, *([headline] if headline else [])], job.scoring_settings(), inputs, seed)
     for part in (large, finished):
         if part:
             part.remove()

@@ -1,10 +1,8 @@
 from typing import Any
 
-from pipeline.config.plugins import METRICS
 from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Csv, Markdown, Numbers, Scores
-from pipeline.store.code import constant_of
 
 
 def settings(job: Job) -> dict[str, Any]:
@@ -18,9 +16,8 @@ def settings(job: Job) -> dict[str, Any]:
 
 
 def plot(job: Job) -> Plot:
-    """Return a bar a row: the headline of the first metric that has one."""
-    headlines = (str(constant_of(METRICS.module(name), "HEADLINE", "")) for name in job.block.scoring)
-    column = next(filter(None, headlines), "")
+    """Return a bar a row: the headline of the experiment."""
+    column = job.headline()
     title = f"{job.experiment}: {column.replace('_', ' ')}"
     return Plot(column, "run", title, "bar_horizontal") if column else Plot()
 

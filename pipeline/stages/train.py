@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 from pipeline.config.runs import Precision
@@ -49,7 +50,7 @@ def train(
     from pipeline.store.atomic import write_json
     from pipeline.store.seeds import derive_seed
     from pipeline.tokens.token_data import TokenData
-    from pipeline.training.arithmetic import chosen_precision, seconds_of
+    from pipeline.training.arithmetic import chosen_compilation, chosen_precision, seconds_of
     from pipeline.training.batches import LabelledRows, PaddedRows, Rows
     from pipeline.training.checkpoint import Checkpoints
     from pipeline.training.history import TensorBoardLog, write_history
@@ -75,12 +76,14 @@ def train(
     without = ["training.steps"] if run.training.can_grow else []
     states = Checkpoints(checkpoints, train.fingerprint(job, [tokens], without))
 
-    def seconds(precision: Precision) -> float:
+    def seconds(precision: Precision, compiled: bool = False) -> float:
         trial = new_fabric(run.training.model_copy(update={"precision": precision}), gpus, GPUS)
-        return seconds_of(trial, network, objective, rows, run.training.batch, run.training.parts)
+        return seconds_of(trial, network, objective, rows, run.training, compiled)
 
     precision = chosen_precision(run.training, gpus, states, seconds)
-    run = run.model_copy(update={"training": run.training.model_copy(update={"precision": precision})})
+    compiled = chosen_compilation(run.training, gpus, states, partial(seconds, precision))
+    chosen = run.training.model_copy(update={"precision": precision, "compile": compiled})
+    run = run.model_copy(update={"training": chosen})
     fabric = new_fabric(run.training, gpus, GPUS)
     fabric.launch()
     with TensorBoardLog(events) as log:

@@ -34,10 +34,13 @@ def read_arrays(path: Path, kind: str, names: Iterable[str] | None = None) -> tu
         with safe_open(path, framework="numpy") as file:  # checks the header and the size of the file
             entry = json.loads((file.metadata() or {}).get(_ENTRY, "{}"))
             arrays = {name: file.get_tensor(name) for name in (file.keys() if names is None else names)}
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
         raise KinoflowError(
             f"{path}: cannot be read as a file of {kind} ({error}); remove it and make it again"
         ) from error
-    if entry.get("kind") != kind:
-        raise KinoflowError(f"{path}: holds {entry.get('kind', 'something else')}, not {kind}; give another file")
+    found = entry.get("kind", "something else") if isinstance(entry, dict) else "something else"
+    if found != kind:
+        raise KinoflowError(f"{path}: holds {found}, not {kind}; give another file")
+    if not isinstance(entry.get("description"), dict):
+        raise KinoflowError(f"{path}: does not describe its {kind}; remove it and make it again")
     return arrays, entry["description"]

@@ -8,6 +8,7 @@ and velocities, only those that a run names count, so a new file affects no othe
 import ast
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,20 +38,37 @@ REGISTRIES = {
 }
 
 
+@dataclass(frozen=True)
+class _Contents:
+    """What is in a file: a hash of its code or data, what it imports from this package, and its string constants."""
+
+    digest: bytes
+    imports: frozenset[str] = frozenset()
+    constants: frozenset[str] = frozenset()
+
+
 def code_hash(*modules: str) -> str:
     """Return a hash of modules and all that they import; comments and docstrings do not count."""
     code = hashlib.sha256()
     for file in files_of(*modules):
-        status = file.stat()
-        code.update(_digest(file, status.st_mtime_ns, status.st_size))
+        code.update(_contents(file).digest)
     return code.hexdigest()
 
 
+def _contents(file: Path) -> _Contents:
+    status = file.stat()
+    return _read(file, status.st_mtime_ns, status.st_size)
+
+
 @cache
-def _digest(file: Path, modified: int, size: int) -> bytes:
-    """Return the hash of a file's content; `modified` and `size` only make the cache notice a change."""
-    content = _without_words(file.read_text("utf-8")) if file.suffix == ".py" else file.read_bytes()
-    return hashlib.sha256(content).digest()
+def _read(file: Path, modified: int, size: int) -> _Contents:
+    """Return what is in a file; `modified` and `size` only make the cache notice a change."""
+    if file.suffix != ".py":
+        return _Contents(hashlib.sha256(file.read_bytes()).digest())
+    tree = ast.parse(file.read_text("utf-8"))
+    values = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    constants, imports = frozenset(value for value in values if isinstance(value, str)), _imports(tree)
+    return _Contents(hashlib.sha256(_without_words(tree)).digest(), imports, constants)
 
 
 def files_of(*modules: str) -> list[Path]:
@@ -61,7 +79,7 @@ def files_of(*modules: str) -> list[Path]:
         module = waiting.pop()
         if module not in found and not _is_plumbing(module):
             found.add(module)
-            waiting += _imports(module)
+            waiting += _contents(file).imports if (file := _file(module)) else ()
     code = [file for file in map(_file, found) if file is not None]
     return sorted({*code, *(data for file in code for data in _data(file))})
 
@@ -81,7 +99,7 @@ def modules_named(*choices: BaseModel | None) -> list[str]:
         names, known = set(_texts(choice.model_dump())), _registered(REGISTRIES[type(choice).__name__])
         while new := {module: file for module, file, registered in known if module not in found and names & registered}:
             found |= new.keys()
-            names = names.union(*map(_constants, new.values()))
+            names = names.union(*(_contents(file).constants for file in new.values()))
     return sorted(found)
 
 
@@ -105,16 +123,15 @@ def _file(module: str) -> Path | None:
 @cache  # the workflow asks once per job
 def _data(file: Path) -> tuple[Path, ...]:
     """Return the JSON and YAML files in a module's folder, or below it, that the module names."""
-    names = {text for text in _constants(file) if text.endswith((".json", ".yaml")) and "/" not in text}
+    constants = _contents(file).constants
+    names = {text for text in constants if text.endswith((".json", ".yaml")) and "/" not in text}
     return tuple(found for name in sorted(names) for found in file.parent.rglob(name))
 
 
-@cache
-def _imports(module: str) -> frozenset[str]:
+def _imports(tree: ast.Module) -> frozenset[str]:
     """Return what a module imports from this package: modules, the packages they lie in, and names in them."""
     names: list[str] = []
-    file = _file(module)
-    for node in _executed(ast.parse(file.read_text("utf-8"))) if file else ():
+    for node in _executed(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -143,13 +160,6 @@ def _registered(package: str) -> tuple[tuple[str, Path, frozenset[str]], ...]:
     return tuple(found)
 
 
-@cache
-def _constants(file: Path) -> frozenset[str]:
-    """Return the string constants in a module."""
-    nodes = ast.walk(ast.parse(file.read_text("utf-8")))
-    return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
-
-
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -158,9 +168,11 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _without_words(text: str) -> bytes:
-    """Return a module without docstrings, and without comments and line breaks that are not needed."""
-    tree = ast.parse(text)
+def _without_words(tree: ast.Module) -> bytes:
+    """Return a module without docstrings, and without comments and line breaks that are not needed.
+
+    This changes the tree.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             del node.body[0]

@@ -6,10 +6,11 @@ from pipeline.store.atomic import write_text
 
 KNOWN = "results"  # .gitignore at the root says the same of it
 IGNORED = """\
-# Made by the workflow; only the small tables and the scores are kept.
+# Made by the workflow; only the small tables, the scores and headlines are kept.
 /*/*
 !/*/tables/
 !/*/scores/
+!/*/headlines/
 """
 
 

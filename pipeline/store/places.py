@@ -20,6 +20,7 @@ class Place(StrEnum):
     SAMPLED_SHARD = "shards/{experiment}/{name}/{shard}-of-{shards}.safetensors"
     SAMPLES = "samples/{experiment}/{name}.safetensors"
     SCORES = "scores/{experiment}/{name}.json"
+    HEADLINE = "headlines/{experiment}/{name}.json"
     TABLE = "tables/{experiment}"  # .csv, .md, .json
     FIGURE = "figures/{experiment}.png"
 
@@ -29,6 +30,8 @@ class Place(StrEnum):
     DESCRIBED_TEST = "described_test/{experiment}.parquet"
     RELAXED_SHARD = "shards/{experiment}/{name}/relaxed-{shard}-of-{shards}.parquet"
     RELAXED = "relaxed/{experiment}/{name}.parquet"
+    TRAJECTORIES_SHARD = "shards/{experiment}/{name}/trajectories-{shard}-of-{shards}.parquet"
+    TRAJECTORIES = "trajectories/{experiment}/{name}.parquet"
     JUDGED = "judged/{experiment}/{name}.parquet"
     HULL = "hull/{experiment}.parquet"
     CALIBRATION_TABLE = "tables/{experiment}_calibration"  # .csv, .md, .json

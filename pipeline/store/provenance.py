@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import __version__
-from pipeline.errors import without_secrets
+from pipeline.errors import KinoflowError, without_secrets
 from pipeline.store.atomic import read_json, write_json
 
 PACKAGES = (
@@ -25,6 +25,7 @@ PACKAGES = (
     *("tokenizers", "transformers", "datasets"),
     *("pillow", "vector-quantize-pytorch"),
 )
+RECORDED = {"sha256": str, "inputs": dict, "seed": int, "code": str, "command": list}  # and more
 USED = ("command", "device", "host", "started", "wall_seconds", "peak_memory_mb", "resumed")
 _STARTED, _CLOCK = datetime.now(UTC), time.monotonic()  # at import, which the command line does first
 _BYTES = 1 if sys.platform == "darwin" else 1024  # per unit of ru_maxrss
@@ -79,7 +80,12 @@ def gather_provenance(artefact: Path, shards: Sequence[Path]) -> None:
 
 def read_record(artefact: Path) -> dict[str, Any]:
     """Return the provenance of an artefact, which must be there."""
-    return read_json(sidecar_of(artefact))
+    file = sidecar_of(artefact)
+    record = read_json(file)
+    known = record if isinstance(record, dict) else {}
+    if wrong := [key for key, kind in RECORDED.items() if not isinstance(known.get(key), kind)]:
+        raise KinoflowError(f"{file}: says nothing of the {wrong[0]} of {artefact}; make this again")
+    return known
 
 
 def settings_hash(settings: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from pipeline.errors import KinoflowError
 from pipeline.store.arrays import metadata_of, read_description
 from pipeline.store.atomic import replacing
 
@@ -52,6 +53,8 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, An
         content = map_file(stream.fileno(), path.stat().st_size)
     tensors = {}
     for name, described in header.items():
+        if name != "__metadata__" and described["dtype"] not in _TYPES:
+            raise KinoflowError(f"{path}: {name} has numbers of type {described['dtype']}; give another file")
         if name != "__metadata__":
             first, dtype = start + described["data_offsets"][0], _TYPES[described["dtype"]]
             tensors[name] = torch.from_numpy(np.ndarray(described["shape"], dtype, content, first))

@@ -12,6 +12,7 @@ from pipeline.networks.devices import check_gpus
 from pipeline.networks.memory import check_count
 from pipeline.networks.saved import load_network
 from pipeline.sampling.blocks import draw_around
+from pipeline.sampling.conditions import changed_sampling
 from pipeline.store.provenance import write_provenance
 from pipeline.store.seeds import derive_seed
 from pipeline.text.export import as_text, write_samples
@@ -44,7 +45,7 @@ def generate_text(
     check_count(count, data.length)
     if chosen.path is None and steps is not None:
         raise KinoflowError(f"--steps: run {run!r} is autoregressive, with one evaluation per token; leave it out")
-    sampling = chosen.sampling.model_copy(update={"count": count} | ({} if steps is None else {"steps": steps}))
+    sampling = changed_sampling(chosen.sampling, count=count, steps=steps)
     model = load_network(weights, data, chosen.weights or run)
     model.network.to("cuda" if gpus else "cpu")
     tokenizer = tokenizer_of(data)

@@ -83,7 +83,7 @@ def json_lines(file: Path) -> Iterator[tuple[Any, str]]:
                     empty, where = False, f"{file}: line {number}"
                     try:
                         row = json.loads(decoded(line, where))
-                    except ValueError as error:  # a number with too many digits raises no JSONDecodeError
+                    except (ValueError, RecursionError) as error:  # more than JSONDecodeError: too many digits, levels
                         raise CorpusError(f"{where}: is not JSON ({error}); give one object a line") from error
                     yield row, where
     except OSError as error:
@@ -120,7 +120,7 @@ def _parquet(file: Path, column: str) -> Iterator[str]:
                 raise CorpusError(f"{file}: is empty; remove it, or give a file with text")
             for batch in table.iter_batches(batch_size=1000, columns=[column]):
                 yield from (text_in({column: text}, column, str(file)) for text in batch.column(0).to_pylist())
-    except (OSError, arrow.ArrowException) as error:
+    except (OSError, ValueError, arrow.ArrowException) as error:  # a ValueError: bytes that are not UTF-8
         raise CorpusError(f"{file}: cannot be read as parquet ({error}); give another file") from error
 
 

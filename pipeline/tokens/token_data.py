@@ -4,12 +4,14 @@ The file is memory-mapped: a split may be larger than the memory, as long as nob
 tokens are checked once, before the file is written. The file says how often each token occurs.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from pipeline.errors import KinoflowError
@@ -21,6 +23,19 @@ SPLITS = ("train", "validation", "test")
 _KIND_OF, _DISTANCES, _EMBEDDINGS, _COUNTS = "kind_of", "distances", "embeddings", "counts"
 _EVALUATION, _LABELS = "evaluation/", "labels/"
 _AT_ONCE = 2**24  # tokens that are read together
+
+
+class _Described(BaseModel):
+    """What a file says besides its tensors."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    origin: dict[str, Any]
+    mask: int | None
+    tokenizer: str | None
+    record: dict[str, Any]
+    grid: tuple[int, int, int] | None
+    classes: int
 
 
 @dataclass(frozen=True)
@@ -55,8 +70,8 @@ class TokenData:
                 raise KinoflowError(
                     f"{name}: sequences of one length expected, got {tuple(tokens.shape)}; give more data"
                 )
-            for rows in parts_of(tokens) if self.known_counts is None else ():
-                self.vocabulary.kinds_of(rows)
+        if self.known_counts is None:
+            self.check()
 
     @property
     def length(self) -> int:
@@ -124,29 +139,56 @@ class TokenData:
     def load(cls, path: Path) -> "TokenData":
         """Read the file."""
         tensors, description = read_tensors(path, "tokens")
-        if _COUNTS not in tensors or "grid" not in description:
-            raise KinoflowError(f"{path}: tokens of another version of this project; prepare them again")
+        again = "prepare them again"
+        try:
+            said = _Described.model_validate_json(json.dumps(description))  # JSON: a list is a tuple
+        except ValidationError as error:
+            raise KinoflowError(f"{path}: tokens of another version of this project, or damaged; {again}") from error
+        if missing := [name for name in (*SPLITS, _KIND_OF, _COUNTS) if name not in tensors]:
+            raise KinoflowError(f"{path}: lacks {missing[0]}, as of another version, or damaged; {again}")
         train, validation, test = (tensors[split] for split in SPLITS)
-        return cls(
-            train,
-            validation,
-            test,
-            Vocabulary(tensors[_KIND_OF], description["mask"]),
-            description["origin"],
-            tensors.get(_DISTANCES),
-            description["tokenizer"],
-            {name.removeprefix(_EVALUATION): rows for name, rows in tensors.items() if name.startswith(_EVALUATION)},
-            description["record"],
-            tensors[_COUNTS],
-            tensors.get(_EMBEDDINGS),
-            tuple(description["grid"]) if description["grid"] else None,
-            {name.removeprefix(_LABELS): rows.long() for name, rows in tensors.items() if name.startswith(_LABELS)},
-            description["classes"],
-        )
+        _check_shapes(path, tensors)
+        try:
+            return cls(
+                train,
+                validation,
+                test,
+                Vocabulary(tensors[_KIND_OF], said.mask),
+                said.origin,
+                tensors.get(_DISTANCES),
+                said.tokenizer,
+                {name.removeprefix(_EVALUATION): one for name, one in tensors.items() if name.startswith(_EVALUATION)},
+                said.record,
+                tensors[_COUNTS],
+                tensors.get(_EMBEDDINGS),
+                said.grid,
+                {name.removeprefix(_LABELS): rows.long() for name, rows in tensors.items() if name.startswith(_LABELS)},
+                said.classes,
+            )
+        except KinoflowError as error:
+            raise KinoflowError(f"{path}: {error}; {again}") from error
+
+    def check(self) -> None:
+        """Raise if a token is none of the vocabulary, or never data; a file of ours was checked when it was made."""
+        for tokens in self._sets().values():
+            for rows in parts_of(tokens):
+                self.vocabulary.kinds_of(rows)
 
     def _sets(self) -> dict[str, Tensor]:
         further = {_EVALUATION + name: tokens for name, tokens in self.evaluation.items()}
         return {split: getattr(self, split) for split in SPLITS} | further
+
+
+def _check_shapes(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Raise unless tokens are whole numbers, and what there is for each token is there for all of them."""
+    size = len(tensors[_KIND_OF])
+    shapes: dict[str, tuple[int, ...]] = {_COUNTS: (size,), _DISTANCES: (size, size)}
+    for name, values in tensors.items():
+        whole = name not in (_DISTANCES, _EMBEDDINGS)
+        short = name == _EMBEDDINGS and len(values) != size
+        if short or (whole and values.is_floating_point()) or tuple(values.shape) != shapes.get(name, values.shape):
+            what = f"{name} of type {values.dtype} and shape {tuple(values.shape)}"
+            raise KinoflowError(f"{path}: {what} do not fit {size} tokens; prepare them again")
 
 
 def parts_of(tokens: Tensor) -> Iterator[Tensor]:

@@ -22,6 +22,7 @@ from pipeline.errors import KinoflowError
 from pipeline.store.progress import Progress
 from pipeline.store.provenance import note_resumption
 from pipeline.store.seeds import derive_seed
+from pipeline.training.arithmetic import compiled_if
 from pipeline.training.average import MovingAverage
 from pipeline.training.batches import Batches, BatchesAhead, Rows
 from pipeline.training.checkpoint import Checkpoints
@@ -73,7 +74,8 @@ def fit(
         shared = f"{fabric.world_size} processes cannot share them; set it to a multiple"
         raise TrainingError(f"training.parts = {training.parts}: {shared}")
     adam = torch.optim.AdamW(network.parameters(), betas=training.betas, weight_decay=training.weight_decay, fused=True)
-    model, optimiser = fabric.setup(network, adam)  # the learning rate is set in each step
+    compiled = compiled_if(training.compile is True, network)
+    model, optimiser = fabric.setup(compiled, adam)  # the learning rate is set in each step
     average = MovingAverage(network, training.ema)
     limit = training.gradient_clip or math.inf
     rows_at_once = training.batch // training.parts  # they must fit into memory
@@ -94,8 +96,8 @@ def fit(
     def checkpoint(step: int) -> None:
         if fabric.is_global_zero:
             states: dict[str, Any] = {"network": network.state_dict(), "average": average.state_dict()}
-            states |= {"optimiser": optimiser.state_dict(), "precision": training.precision}
-            states |= {"history": history, "first_loss": first}
+            states |= {"optimiser": optimiser.state_dict(), "history": history, "first_loss": first}
+            states |= {"precision": training.precision, "compile": training.compile}
             checkpoints.save(step, states)
             on_checkpoint(history)
 

@@ -30,6 +30,8 @@ def _from_hub(name: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError
 
     repository, _, revision = name.removeprefix(HUB).partition("@")
+    if ".." in revision:  # it becomes part of a path in the cache
+        raise KinoflowError(f"--weights {name}: {revision!r} is no commit, tag or branch; name one")
     files = [INDEX, CARD, NETWORK, TOKENS, CONFIG, TOKENIZER]
     try:
         return Path(snapshot_download(repository, revision=revision or None, allow_patterns=files))

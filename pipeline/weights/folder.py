@@ -15,6 +15,7 @@ from pipeline.tokens.token_data import TokenData
 FORMAT = 1  # of the folder; another one cannot be read
 INDEX, CARD = "weights.json", "README.md"
 NETWORK, TOKENS, CONFIG, TOKENIZER = "network.safetensors", "tokens.safetensors", "config.yaml", "tokenizer.safetensors"
+NEEDED = (NETWORK, TOKENS, CONFIG)
 
 
 class Index(Strict):
@@ -50,14 +51,25 @@ class Weights:
             index = Index.model_validate(read)
         except ValidationError as error:
             raise KinoflowError(f"{listed}: is damaged ({error}); get the folder again") from error
+        if unknown := sorted(index.files.keys() - {*NEEDED, TOKENIZER}):
+            raise KinoflowError(
+                f"{listed}: names {unknown[0]!r}, which is no file of weights; do not trust this folder"
+            )
+        if missing := sorted(set(NEEDED) - index.files.keys()):
+            raise KinoflowError(f"{listed}: has no checksum of {missing[0]}; do not trust this folder")
         for name, expected in index.files.items():
             file = folder / name
             if not file.is_file():
                 raise KinoflowError(f"{file}: is missing; get the folder again")
             if (found := file_hash(file)) != expected:
                 raise KinoflowError(f"{file}: is damaged (SHA-256 {found}, not {expected}); get the folder again")
-        if TokenData.load(folder / TOKENS).vocabulary_hash != index.vocabulary:
+        data = TokenData.load(folder / TOKENS)
+        if data.vocabulary_hash != index.vocabulary:
             raise KinoflowError(f"{folder / TOKENS}: another vocabulary than that of {listed}; get the folder again")
+        try:
+            data.check()  # whoever made the folder made its checksums, too
+        except KinoflowError as error:
+            raise KinoflowError(f"{folder / TOKENS}: is damaged ({error}); get the folder again") from error
         return cls(folder, index)
 
     def file(self, name: str) -> Path:

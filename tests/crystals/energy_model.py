@@ -58,6 +58,7 @@ def relax(config: Config, folder: Path, shard: int = 0, shards: int = 1, output:
             shards=shards,
             journal=folder / "journal" / str(shard),
             output=path,
+            trajectories=folder / f"trajectories_{output}",
         )
     return path
 

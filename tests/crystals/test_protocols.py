@@ -12,6 +12,7 @@ from crystal_config import crystal_config
 from pymatgen.core import Lattice, Structure
 from small_crystals import caesium_chloride, crystal, rock_salt, table
 
+from pipeline.config import REFERENCES
 from pipeline.config.plugins import PROTOCOLS
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.disorder import alike_if_disordered, disordered, may_substitute
@@ -166,6 +167,10 @@ def test_the_files_have_all_rows_and_the_numbers_of_those_that_were_computed(
     assert all(bool(row["rate"]) != bool(row["not computed"]) for row in written)
     numbers = json.loads(paths[2].read_text())
     assert numbers["a, ours, S.U.N."]["rate"] == 25
+    text = paths[1].read_text()
+    assert "| a   | 25 [7.15, 59.1] of 8 |" in text
+    assert "- mattergen, S.U.N.: not computed, missing: MatterGen's reference set" in text
+    assert max(map(len, text.splitlines())) < 100
     assert "a, mattergen, S.U.N." not in numbers
 
 
@@ -186,7 +191,7 @@ def test_the_stage_counts_each_run_and_reference(tmp_path: Path) -> None:
         **outputs,
     )
     written = pd.read_csv(outputs["csv"])
-    assert list(dict.fromkeys(written["run"])) == [row.name for row in job.rows()]
+    assert list(dict.fromkeys(written["run"])) == [REFERENCES.get(row.name, row.name) for row in job.rows()]
     ours = written[written["protocol"] == "ours"].iloc[0]
     assert "known crystals, energies by CHGNet" in ours["hull"]
     assert ours["n"] == 8

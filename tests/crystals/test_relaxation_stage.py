@@ -20,6 +20,7 @@ from small_crystals import crystal, rock_salt, table
 
 from pipeline.config import Config
 from pipeline.crystals.table import rejected_row
+from pipeline.crystals.trajectory import TRAJECTORY_COLUMNS
 from pipeline.errors import KinoflowError
 from pipeline.stages.gather_relaxed import gather_relaxed as gather_relaxed_stage
 from pipeline.stages.job import Job
@@ -114,17 +115,25 @@ def test_a_gpu_that_is_not_there_is_an_error_that_names_the_key(folder: Path) ->
 def test_shards_and_workers_do_not_change_the_result(folder: Path) -> None:
     whole = relax(configured(), folder)
     parts = [relax(configured(workers=2), folder, shard, 2, f"part{shard}.parquet") for shard in range(2)]
-    joined, alone = folder / "joined.parquet", folder / "alone.parquet"
-    gather_relaxed_stage(shards=parts, output=joined)
+    joined, alone, steps = folder / "joined.parquet", folder / "alone.parquet", folder / "steps.parquet"
+    ways = [folder / f"trajectories_{part.name}" for part in (*parts, whole)]
+    gather_relaxed_stage(shards=parts, output=joined, trajectory_shards=tuple(ways[:2]), trajectories=steps)
     gather_relaxed_stage(shards=[whole], output=alone)
     assert joined.read_bytes() == alone.read_bytes() == whole.read_bytes()
+    found = read_table(steps)
+    assert_frame_equal(found, read_table(ways[2]))
+    assert set(found["id"]) == set(read_table(whole)["id"]) - {"bad"}
+    assert "relaxation" in json.loads(sidecar_of(steps).read_text())["settings"]
 
 
 def test_a_shard_without_any_crystal_is_empty_and_can_be_joined(folder: Path) -> None:
     write_table(folder / "crystals.parquet", table(rejected_row("bad", "no atoms")))
     parts = [relax(configured(), folder, shard, 2, f"part{shard}.parquet") for shard in range(2)]
-    gather_relaxed_stage(shards=parts, output=folder / "joined.parquet")
-    assert read_table(folder / "joined.parquet")["reason"].tolist() == ["not a crystal: no atoms"]
+    ways = tuple(folder / f"trajectories_{part.name}" for part in parts)
+    made = {"output": folder / "joined.parquet", "trajectories": folder / "steps.parquet"}
+    gather_relaxed_stage(shards=parts, trajectory_shards=ways, **made)
+    assert read_table(made["output"])["reason"].tolist() == ["not a crystal: no atoms"]
+    assert len(read_table(made["trajectories"], TRAJECTORY_COLUMNS)) == 0
 
 
 def test_a_killed_shard_goes_on_where_it_was_and_ends_the_same(folder: Path, tmp_path: Path) -> None:

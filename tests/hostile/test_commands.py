@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from world import RUNS, World
 
+from pipeline.cli import main
 from pipeline.crystals.templates import cells_of
 from pipeline.errors import KinoflowError
 from pipeline.networks.saved import load_network, save_network
@@ -65,6 +67,11 @@ def test_more_than_fits_into_memory_is_refused_with_the_figure(
         assert f"training needs {figure} of memory or more, this machine has" in shown
         assert setting.partition(".")[2].partition("=")[2] in shown
     assert not list(tmp_path.iterdir())
+
+
+def test_more_steps_than_a_configuration_may_ask_for_are_refused(said: Callable[..., str], tmp_path: Path) -> None:
+    order = ("generate-text", "--run", "mask_ko", "--output", tmp_path / "made")
+    assert "sampling.steps = 1000000000000: must be at most 1000000" in said(*order, "--steps", 10**12)
 
 
 @pytest.mark.parametrize("formula", ["Na999999999999999999999", "Na1e400"])
@@ -129,3 +136,30 @@ def test_ctrl_c_is_one_line_that_says_how_to_go_on(world: World, tmp_path: Path)
     assert process.returncode == 130
     assert said.splitlines()[-1] == "interrupted. To go on, run the same again; it goes on from what is finished"
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        (["data.length=1000000"], "1000000 tokens of 5 values make 10^698970 sequences, too many to list"),
+        (["data.states=1024", "data.length=1000", "oracle.law=samples"], "an oracle of it needs 34.4 GB"),
+        (["oracle.law=samples", "oracle.count=1000000000"], "an oracle of it needs 192 GB of memory or more"),
+    ],
+    ids=["length", "states", "count"],
+)
+def test_an_oracle_that_cannot_be_measured_is_refused_by_its_key(
+    tmp_path: Path,
+    only_message: Callable[[int], str],
+    monkeypatch: pytest.MonkeyPatch,
+    settings: list[str],
+    message: str,
+) -> None:
+    monkeypatch.setattr("pipeline.store.memory.machine_memory", lambda: 10**9)
+    oracle = {"distributions": 2, "paths": {"mask": {"name": "mask"}}, "rows": [{"steps": [2]}]}
+    data = {"name": "markov", "states": 4, "length": 3}
+    file = tmp_path / "oracle.yaml"
+    file.write_text(yaml.safe_dump({"scale": "tiny", "experiments": {"small": {"data": data, "oracle": oracle}}}))
+    files = [f"--{name}={tmp_path / name}" for name in ("journal", "output", "csv", "markdown", "numbers")]
+    given = ["--set", *(f"experiments.small.{setting}" for setting in settings)]
+    shown = only_message(main(["oracle", "--config", str(file), "--experiment", "small", *files, *given]))
+    assert f"experiments.small.data: {message}" in shown

@@ -70,6 +70,9 @@ def test_a_setting_that_grows_without_end_is_refused(
         ("training.steps=100000000000000000000000000", "must be at most 9,007,199,254,740,992 in size"),
         ("training.steps=1000000001", "training.steps = 1000000001: must be at most 1000000000"),
         ("sampling.temperature=1e-320", "sampling.temperature = 1e-320: must be at least 0.0001"),
+        ("model.depth=1000000000", "model.depth = 1000000000: must be at most 1000"),
+        ("sampling.shards=1000000000", "sampling.shards = 1000000000: must be at most 10000"),
+        ("sweep=[{steps: [1000000000]}]", "sweep.0.steps.0 = 1000000000: must be at most 1000000"),
         ("sampling.guidance=1e300", "sampling.guidance = 1e+300: must be at most 10000"),
     ],
 )

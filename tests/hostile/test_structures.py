@@ -127,3 +127,9 @@ def test_a_crystal_of_more_atoms_than_anything_here_can_handle_is_a_row_with_a_r
 def test_a_negative_number_of_atoms_is_a_row_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "bad.extxyz").write_text("-5\n\n")
     assert read_structures(tmp_path / "bad.extxyz")["reason"][0].startswith("does not parse: line 1 should be a number")
+
+
+def test_a_pipe_among_pictures_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(ImageError, match=r"pipe.png: is no file; mend or remove it"):
+        evaluate.read_pictures(tmp_path)

@@ -1,5 +1,6 @@
 """The scale sheet: the paper's sizes, the work of sampling and scoring, disk, and limits that are too short."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -204,7 +205,8 @@ def test_finished_trainings_count_under_the_same_settings_and_in_one_go(
     (folder / "benchmarks/train/checkerboard/metric.tsv").write_text("s\th:m:s\n12.5\t0:00:12\n")
     assert finished_trainings(config) == {("checkerboard", "metric"): 12.5}
     (folder / "models/checkerboard").mkdir(parents=True)
-    (folder / "models/checkerboard/metric.safetensors.provenance.json").write_text('{"resumed": true}')
+    record = {"sha256": "", "inputs": {}, "seed": 0, "code": "", "command": [], "resumed": True}
+    (folder / "models/checkerboard/metric.safetensors.provenance.json").write_text(json.dumps(record))
     assert finished_trainings(config) == {}
     (folder / "models/checkerboard/metric.safetensors.provenance.json").unlink()
     longer = configured(tmp_path, {"experiments": {"checkerboard": {"training": {"steps": 40}}}})

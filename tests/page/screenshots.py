@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 
 WIDE, NARROW, HIGH = 1280, 400, 800
 SECONDS = 6.0  # until plots and crystals are drawn
-COLOURS = 128
+COLOURS = 256
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def main() -> None:
         try:
             driver.get((report / "index.html").resolve().as_uri())
             take(driver, "#materials", WIDE, target / "page_table.png")
-            take(driver, "#materials .crystals-pair", NARROW, target / "page_narrow.png")
+            take(driver, "#text", NARROW, target / "page_narrow.png")
             driver.execute_script("document.getElementById('theme').click()")
             take(driver, "#materials .gallery .scrolls", WIDE, target / "page_gallery.png")
         finally:

@@ -86,6 +86,8 @@ class SmallResults:
         self.run("describe", *said, "--crystals", table, "--output", described)
         relaxed = self.at(Place.RELAXED, "", salts, "data")
         write_table(Path(relaxed), larger(read_table(Path(table))))
+        steps = steps_between(read_table(Path(table)), read_table(Path(relaxed)))
+        write_table(Path(self.at(Place.TRAJECTORIES, "", salts, "data")), steps)
         parquet, csv = (self.at(Place.STRUCTURES, ending, salts, "data") for ending in (".parquet", ".csv"))
         given = ("--described", described, "--relaxed", relaxed, "--hull", hull, "--rows", rows)
         self.run("assess", *said, *given, "--output", parquet, "--csv", csv)
@@ -104,3 +106,10 @@ def larger(crystals: pd.DataFrame) -> pd.DataFrame:
     frame["lengths"] = [[1.01 * side for side in sides] for sides in frame["lengths"]]
     energies = [-3.0 - 0.1 * number for number in range(len(frame))]
     return frame.assign(converged=True, steps=3, energy_per_atom=energies, max_force=0.01, rmsd=0.1)
+
+
+def steps_between(crystals: pd.DataFrame, relaxed: pd.DataFrame) -> pd.DataFrame:
+    """Return the first and the last step of relaxations."""
+    ends = [frame[["id", "lengths", "angles", "fractions"]] for frame in (crystals, relaxed)]
+    first, last = ends[0].assign(step=0, max_force=1.5), ends[1].assign(step=3, max_force=0.01)
+    return pd.concat([first, last], ignore_index=True)

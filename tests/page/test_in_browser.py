@@ -1,11 +1,15 @@
 """The results page in a real browser. Without one, these tests are skipped."""
 
 import io
+import os
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from browser import CHROMIUM, DRIVER, MISSING, errors_of, requests_of, resize, start
 from PIL import Image
@@ -15,6 +19,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from small_results import SmallResults
+
+from pipeline.config.loading import load_config
+from pipeline.inspect.server import HOST, Page, new_server
+from pipeline.store.atomic import write_json
+from pipeline.store.places import Place
 
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=MISSING)
 WIDE, NARROW = 1400, 360
@@ -127,6 +136,20 @@ def test_a_crystal_turns_by_the_keyboard_and_with_the_mouse(page: Chrome) -> Non
     until(lambda: np.abs(picture(frame) - turned).sum() > 0)
 
 
+def test_the_slider_leads_from_the_generated_to_the_relaxed_crystal(page: Chrome) -> None:
+    crystal(page)
+    frame = page.find_elements(By.CSS_SELECTOR, "#materials .crystal")[1]
+    slider = seen(page, "#materials .relaxation input")
+    said = page.find_element(By.CSS_SELECTOR, "#materials .relaxation output")
+    until(lambda: said.text == "step 3 of 3, largest force 0.01 eV/Å")
+    relaxed = picture(frame)
+    slider.send_keys(Keys.HOME)
+    until(lambda: said.text == "step 0 of 3, largest force 1.5 eV/Å")
+    until(lambda: np.abs(picture(frame) - relaxed).sum() > 0)
+    slider.send_keys(Keys.END)
+    until(lambda: np.abs(picture(frame) - relaxed).sum() == 0)
+
+
 @pytest.mark.parametrize("part, ending", [("as generated", ""), ("after relaxation", "-relaxed")])
 def test_a_cif_file_is_downloaded_and_can_be_parsed(page: Chrome, part: str, ending: str) -> None:
     crystal(page)
@@ -173,6 +196,34 @@ def test_it_is_light_or_dark(page: Chrome) -> None:
     until(lambda: background() != before)
     page.find_element(By.ID, "theme").click()
     until(lambda: background() == before)
+
+
+def test_a_run_at_work_is_watched_while_it_goes_on(browser: Chrome, small: SmallResults, tmp_path: Path) -> None:
+    made = tmp_path / "results"
+    history = Place.TRAINING_HISTORY.under(made, experiment="checkerboard", name="metric")
+    history.parent.mkdir(parents=True)
+    history.write_text("step,loss,validation_loss\n4,2.5,\n8,2.25,2.0\n")
+    (tmp_path / "log").write_text("training: 8/20 steps (40%)\n")
+    job = {"rule": "train", "name": "train checkerboard metric", "outputs": ["nowhere"], "benchmark": ""}
+    jobs = [job | {"log": str(tmp_path / "log")}, job | {"log": "", "outputs": [str(history)]}]
+    planned = {"host": socket.gethostname(), "process": os.getpid(), "jobs": jobs}
+    write_json(Place.PLANNED.under(made), planned | {"started": psutil.Process().create_time() + 0.1})
+    with new_server(Page(load_config(small.config), made, tmp_path / "page"), 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        errors_of(browser)
+        browser.get(f"http://{HOST}:{server.server_address[1]}/")
+        live = browser.find_element(By.ID, "live")
+        until(lambda: "1 of 2 jobs of the last run are done." in live.text)
+        assert "train checkerboard metric: training: 8/20 steps (40%)" in live.text
+        drawn = "return document.querySelector('#live .plot')?.data?.[0].y"
+        until(lambda: browser.execute_script(drawn) == [2.5, 2.25])
+        history.write_text(history.read_text() + "12,2.125,\n")
+        until(lambda: browser.execute_script(drawn) == [2.5, 2.25, 2.125])
+        assert errors_of(browser) == []
+        browser.get("about:blank")
+        server.shutdown()
+        thread.join()
 
 
 def test_texts_can_be_read_one_after_the_other(page: Chrome) -> None:

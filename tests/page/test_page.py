@@ -64,6 +64,9 @@ def test_crystals_come_as_generated_and_as_relaxed_with_their_energies(small: Sm
     for one in crystals:
         sides = [float(re.search(r"_cell_length_a +(\S+)", one[part])[1]) for part in ("generated", "relaxed")]  # type: ignore[index]
         assert sides[1] == pytest.approx(1.01 * sides[0], rel=1e-6)
+        steps = [(step["step"], step["lengths"][0], len(step["fractions"])) for step in one["steps"]]
+        atoms = 3 * len(one["elements"])
+        assert steps == [(0, pytest.approx(sides[0], abs=1e-4), atoms), (3, pytest.approx(sides[1], abs=1e-4), atoms)]
     known = [one["energy_above_hull"] for one in crystals if one["energy_above_hull"] is not None]
     assert known == sorted(known)
 

@@ -151,3 +151,17 @@ def test_heads_with_an_odd_number_of_features_are_refused() -> None:
 def test_logits_at_some_places_are_those_of_all(x: Tensor, time: bool) -> None:
     network, at = stirred(build(Options(**SIZE, time=time), VOCABULARY, LENGTH)), torch.tensor([35, 0, 17])
     torch.testing.assert_close(network(x, TIMES, at=at), network(x, TIMES).flatten(0, 1)[at])
+
+
+def test_neighbours_say_nothing_before_training_and_only_near_tokens_hear_of_one_after(x: Tensor) -> None:
+    told = Options(**SIZE, neighbours=2)
+    torch.manual_seed(0)
+    network = build(told, VOCABULARY, LENGTH)
+    features = network.embedding(x)
+    assert torch.equal(network.neighbours(features), features)
+    stirred(network)
+    changed = x.clone()
+    changed[:, 6] = (changed[:, 6] + 1) % 10
+    before, after = (network.neighbours(network.embedding(tokens)) for tokens in (x, changed))
+    heard = (after - before).abs().amax((0, 2)) > 1e-4
+    assert heard.tolist() == [abs(place - 6) <= 2 for place in range(LENGTH)]

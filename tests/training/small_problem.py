@@ -37,8 +37,8 @@ class Disturbed:
 class Problem:
     """A network to be trained on a small board; calls take up the checkpoints of earlier ones."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, dropout: float = 0.2) -> None:
+        self.folder, self.dropout = folder, dropout
         self.data = prepare(Options(levels=8, squares=2, train=100, validation=20, test=10), seed=0, cache=folder)
         path = build_path("uniform", self.data.vocabulary)
         self.objective = FlowObjective(path, LOSSES.get("cross_entropy"), 0.999)
@@ -48,7 +48,7 @@ class Problem:
 
     def network(self) -> nn.Module:
         torch.manual_seed(0)
-        return mlp.build(mlp.Options(width=16, depth=1, dropout=0.2), self.data.vocabulary, self.data.length)
+        return mlp.build(mlp.Options(width=16, depth=1, dropout=self.dropout), self.data.vocabulary, self.data.length)
 
     def train(
         self, objective: Any = None, fingerprint: str = "a", fabric: Fabric | None = None, **training: Any

@@ -1,5 +1,6 @@
 """The arithmetic that training chooses where the configuration leaves it open."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from small_problem import Problem
 
 from pipeline.config import Training, TrainingResources
 from pipeline.config.runs import Precision
-from pipeline.training.arithmetic import chosen_precision, seconds_of
+from pipeline.errors import KinoflowError
+from pipeline.training.arithmetic import chosen_compilation, chosen_precision, seconds_of
 from pipeline.training.processes import new_fabric
 
 AUTO = Training(precision="auto")
@@ -65,7 +67,8 @@ def test_a_few_steps_of_a_copy_are_measured_and_the_network_stays(problem: Probl
     before = {name: weights.clone() for name, weights in network.state_dict().items()}
     for precision in ("32-true", "bf16-mixed"):
         fabric = Fabric(accelerator="cpu", devices=1, precision=precision)  # type: ignore[arg-type]
-        assert seconds_of(fabric, network, problem.objective, problem.data.train, 24, 2) > 0
+        training = Training(batch=24, parts=2)
+        assert seconds_of(fabric, network, problem.objective, problem.data.train, training) > 0
     assert all(torch.equal(weights, before[name]) for name, weights in network.state_dict().items())
 
 
@@ -74,3 +77,52 @@ def test_on_a_cpu_the_digits_of_products_stay_as_they_are(precision: Any, monkey
     monkeypatch.setattr(torch, "set_float32_matmul_precision", lambda value: pytest.fail("must not be changed"))
     fabric = new_fabric(Training(precision=precision), 0, "training.resources.gpus")
     assert fabric._precision.precision == "32-true"
+
+
+def no_compiler(compiled: bool) -> float:
+    raise RuntimeError("InvalidCxxCompiler: no working C++ compiler found\nset TORCHDYNAMO_VERBOSE=1")
+
+
+@pytest.mark.parametrize(("compiled", "chosen"), [(0.5, True), (0.98, False), (1.4, False)])
+def test_a_gpu_takes_a_compiled_network_only_if_it_is_clearly_faster(
+    problem: Problem, compiled: float, chosen: bool
+) -> None:
+    seconds = {True: compiled, False: 1.0}
+    training = Training(compile="auto", resources=TrainingResources(gpus=1))
+    assert chosen_compilation(training, 1, problem.checkpoints(), seconds.__getitem__) == chosen
+
+
+def test_without_a_compiler_auto_goes_on_and_true_says_what_to_do(
+    problem: Problem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not chosen_compilation(Training(compile="auto"), 1, problem.checkpoints(), no_compiler)
+    assert "no working C++ compiler" in capsys.readouterr().out
+    with pytest.raises(KinoflowError, match=r"training\.compile = true: .*no working C\+\+ compiler found; set it to"):
+        chosen_compilation(Training(compile=True), 0, problem.checkpoints(), no_compiler)
+
+
+def test_on_a_cpu_auto_never_compiles(problem: Problem) -> None:
+    assert not chosen_compilation(Training(compile="auto"), 0, problem.checkpoints(), no_compiler)
+
+
+def test_a_training_that_is_taken_up_again_is_compiled_only_if_it_was_before(problem: Problem) -> None:
+    problem.train(steps=4, compile=False)
+    assert not chosen_compilation(
+        Training(compile="auto", steps=9), 1, problem.checkpoints(), lambda compiled: -compiled
+    )
+
+
+def test_a_compiled_network_learns_the_same_up_to_rounding(tmp_path: Path) -> None:
+    plain, compiled = (
+        [row["loss"] for row in Problem(tmp_path / str(compile), dropout=0).train(steps=8, compile=compile).history]
+        for compile in (False, True)
+    )
+    assert compiled == pytest.approx(plain, rel=1e-4)
+
+
+def test_a_compiled_training_with_dropout_resumes_with_the_same_bits(problem: Problem, tmp_path: Path) -> None:
+    options = {"compile": True, "validate_every": 4}
+    whole = problem.train(steps=8, **options)
+    stopped = Problem(tmp_path / "stopped")
+    stopped.train(steps=4, **options)
+    assert stopped.train(steps=8, **options).history == whole.history

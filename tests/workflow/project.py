@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from dry_runs import dry_run
 from tiny import TINY
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +31,11 @@ PARTS = (
     ".dvcignore",
     ".gitignore",
 )
+
+
+def given_of(scale: str, values: str, experiment: str) -> list[str]:
+    """Return what follows --config: a scale, with `values` over the configuration of an experiment."""
+    return [f"scale={scale}"] + ([f"experiments={{{experiment}: {values}}}"] if values else [])
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Project:
 
         Jobs see the `SECRETS`, and no job but a fetch may open a socket to another machine.
         """
-        given = [f"scale={scale}"] + ([f"experiments={{{experiment}: {values}}}"] if values else [])
+        given = given_of(scale, values, experiment)
         result = self.offline(sys.executable, "-m", "snakemake", *arguments, "--config", *given)
         assert not self.sockets.exists(), self.sockets.read_text()
         return result
@@ -85,9 +91,9 @@ class Project:
 
     def planned(self, scale: str = "tiny", values: str = "", experiment: str = "checkerboard") -> dict[str, int]:
         """Return how many jobs of each rule a dry run plans."""
-        result = self.snakemake("--dry-run", scale=scale, values=values, experiment=experiment)
-        assert result.returncode == 0, result.stdout
-        stats = result.stdout.rpartition("Job stats:")[2].partition("\n\n")[0] if "Job stats:" in result.stdout else ""
+        code, said = dry_run(self.folder, ["--config", *given_of(scale, values, experiment)])
+        assert code == 0, said
+        stats = said.rpartition("Job stats:")[2].partition("\n\n")[0] if "Job stats:" in said else ""
         return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", stats, re.MULTILINE)}
 
     def traced(self, artefact: str) -> dict[str, list[str]]:

@@ -1,6 +1,10 @@
 """What the workflow plans, and that it plans nothing when the configuration is wrong."""
 
+import re
+import shutil
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from project import ROOT, Project
@@ -91,3 +95,16 @@ def test_a_scale_that_does_not_exist_is_refused_with_those_that_do(project: Proj
     assert result.returncode != 0
     assert "config/tyni.yaml" in result.stdout
     assert "config/tiny.yaml" in result.stdout
+
+
+def test_another_workflow_can_take_it_as_a_module(project: Project, tmp_path: Path) -> None:
+    """As `snakedeploy deploy-workflow` writes it."""
+    module = f'module kinoflow:\n    snakefile: "{project.folder}/workflow/Snakefile"\n    config: config\n'
+    (tmp_path / "workflow").mkdir()
+    (tmp_path / "workflow/Snakefile").write_text(f"{module}\nuse rule * from kinoflow\n")
+    (tmp_path / "config").mkdir()
+    shutil.copy(ROOT / ".test/config/demo.yaml", tmp_path / "config/demo.yaml")
+    said = Project(tmp_path).run(sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "rules")
+    assert said.returncode == 0, said.stdout
+    counts = dict(re.findall(r"^(\w+) +(\d+)$", said.stdout, re.MULTILINE))
+    assert (counts["train"], counts["table"], counts["report_page"]) == ("2", "1", "1")

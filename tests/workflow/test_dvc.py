@@ -129,10 +129,13 @@ def test_stages_depend_on_the_settings_and_code_of_all_jobs(seeded: Project, sta
     assert not {"resources", "checkpoint_every"} & trained.keys()
 
 
-def test_every_table_has_metrics_and_plots(stages: dict[str, Any], jobs: list[Job]) -> None:
+def test_every_row_has_its_headline_as_metrics_and_every_table_a_plot(stages: dict[str, Any], jobs: list[Job]) -> None:
+    made = {path for job in jobs for path in job.outputs}
+    metrics = {out.def_path for stage in stages.values() for out in stage.outs if out.metric}
+    assert metrics == {path for path in made if path.startswith("results/demo/headlines/")}
+    assert "results/demo/headlines/materials/mask_ko.json" in metrics
     tables = {path for job in jobs for path in job.outputs if path.startswith("results/demo/tables/")}
     outs = [out for stage in stages.values() for out in stage.outs if out.def_path in tables]
-    assert {out.def_path for out in outs if out.metric} == {path for path in tables if path.endswith(".json")}
     plots = {out.def_path: out.plot for out in outs if out.plot}
     assert plots.keys() == {path for path in tables if path.endswith(".csv")}
     assert all(plot["x"] and plot["y"] and plot["title"] for plot in plots.values())

@@ -1,5 +1,6 @@
 """DVC takes over what the workflow has made, runs what a change concerns, shows the difference and goes back."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -53,6 +54,18 @@ def test_what_the_workflow_has_made_is_not_made_again(made: Project) -> None:
     assert run(made, "git status --short") == ""
 
 
+def test_the_metrics_are_a_line_a_run_that_fits_a_screen(made: Project) -> None:
+    lines = run(made, "dvc metrics show").splitlines()
+    rows = {line.split()[0].removeprefix("results/demo/headlines/"): line.split()[1:] for line in lines}
+    assert rows.pop("Path") == ["total_variation"]
+    runs = ("mask_linear", "metric", "data", "independent")
+    assert rows.keys() == {f"checkerboard/{run}.json" for run in runs}
+    for name, (value,) in rows.items():
+        score = json.loads((made.folder / "results/demo/scores" / name).read_text())
+        assert float(value) == pytest.approx(score["metrics"]["total_variation"], rel=1e-4)
+    assert max(map(len, lines)) <= 200
+
+
 def test_every_file_of_a_version_is_in_git_or_in_the_cache(made: Project) -> None:
     results = made.folder / "results/demo"
     for entry in (entry for entry in results.iterdir() if entry.name not in UNNAMED):
@@ -84,9 +97,10 @@ def test_a_learning_rate_runs_its_run_again_is_shown_and_can_be_taken_back(made:
     changed = [new for old, new in zip(before.splitlines(), after.splitlines(), strict=True) if old != new]
     assert len(changed) == 1
     assert changed[0].startswith("metric,")
-    assert f"{TABLE}.json" in (difference := run(made, "dvc metrics diff"))
-    assert "metric.total_variation" in difference
+    assert "headlines/checkerboard/metric.json" in (difference := run(made, "dvc metrics diff"))
+    assert "total_variation" in difference
     assert "mask_linear" not in difference
+    assert "metric.inside_support" in run(made, f"dvc metrics diff --targets {TABLE}.json")
     assert RATE in (parameters := run(made, "dvc params diff"))
     assert "train.checkerboard.metric.settings.training.learning_rate" in parameters
     page = run(made, f"dvc plots diff --targets {TABLE}.csv --out plots")

@@ -49,10 +49,10 @@ def test_it_ends_in_a_page_that_has_all_rows_and_in_the_list_of_its_jobs(finishe
 
 def test_every_artefact_has_its_provenance_and_no_shard_is_left(finished: Project) -> None:
     results = finished.folder / "results/tiny"
-    folders = ("tokens", "models", "samples", "scores", "tables", "figures")
+    folders = ("tokens", "models", "samples", "scores", "headlines", "tables", "figures")
     files = [file for folder in folders for file in (results / folder).rglob("*") if file.is_file()]
     artefacts = [file for file in files if not file.name.endswith(".provenance.json")]
-    assert len(artefacts) == 1 + 2 * 3 + 4 + 4 + 3 + 1
+    assert len(artefacts) == 1 + 2 * 3 + 4 + 4 + 4 + 3 + 1
     for artefact in artefacts:
         record = json.loads(artefact.with_name(f"{artefact.name}.provenance.json").read_text())
         assert {"sha256", "settings_sha256", "seed", "inputs", "code", "packages"} <= record.keys()
@@ -99,6 +99,11 @@ def test_a_job_that_opened_a_socket_would_be_found(finished: Project) -> None:
     assert finished.offline(sys.executable, "-c", connect).returncode != 0
     assert "203.0.113.1" in finished.sockets.read_text()
     finished.sockets.unlink()
+
+
+def test_every_job_of_python_was_kept_from_opening_one(finished: Project) -> None:
+    guarded = finished.sockets.with_name(f"{finished.sockets.name}.guarded").read_text().splitlines()
+    assert {f"-m pipeline {stage}" for stage in ("prepare", "train", "sample", "score", "table")} <= set(guarded)
 
 
 def test_a_second_run_has_nothing_to_do(finished: Project) -> None:

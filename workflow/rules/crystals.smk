@@ -78,6 +78,8 @@ rule relax:
     output:
         table=temp(at(Place.RELAXED_SHARD)),
         provenance=temp(at(Place.RELAXED_SHARD, ".provenance.json")),
+        trajectories=temp(at(Place.TRAJECTORIES_SHARD)),
+        made=temp(at(Place.TRAJECTORIES_SHARD, ".provenance.json")),
     log:
         f"{LOGS}/relax/{{experiment}}/{{name}}/{{shard}}-of-{{shards}}.log",
     benchmark:
@@ -95,12 +97,14 @@ rule relax:
     shell:
         "python -m pipeline relax --config {params.config:q} --experiment {wildcards.experiment} "
         "--crystals {input.crystals:q} --shard {params.shard:q} --shards {params.shards:q} "
-        "--journal {params.journal:q} --gpus {resources.gpu} --output {output.table:q} > {log:q} 2>&1"
+        "--journal {params.journal:q} --gpus {resources.gpu} --output {output.table:q} "
+        "--trajectories {output.trajectories:q} > {log:q} 2>&1"
 
 
 use rule relax as relax_whole with:
     output:
         table=at(Place.RELAXED),
+        trajectories=at(Place.TRAJECTORIES),
     log:
         f"{LOGS}/relax/{{experiment}}/{{name}}/0-of-1.log",
     benchmark:
@@ -119,8 +123,11 @@ rule gather_relaxed:
     input:
         shards=shards_at(Place.RELAXED_SHARD, "relax"),
         provenance=shards_at(Place.RELAXED_SHARD, "relax", ".provenance.json"),
+        trajectories=shards_at(Place.TRAJECTORIES_SHARD, "relax"),
+        made=shards_at(Place.TRAJECTORIES_SHARD, "relax", ".provenance.json"),
     output:
         table=at(Place.RELAXED),
+        trajectories=at(Place.TRAJECTORIES),
     log:
         f"{LOGS}/gather_relaxed/{{experiment}}/{{name}}.log",
     wildcard_constraints:
@@ -130,7 +137,8 @@ rule gather_relaxed:
     params:
         **declared("gather_relaxed"),
     shell:
-        "python -m pipeline gather-relaxed --shards {input.shards:q} --output {output.table:q} > {log:q} 2>&1"
+        "python -m pipeline gather-relaxed --shards {input.shards:q} --output {output.table:q} "
+        "--trajectory-shards {input.trajectories:q} --trajectories {output.trajectories:q} > {log:q} 2>&1"
 
 
 rule judge_energies:

@@ -16,6 +16,7 @@ rule score:
         files=files_of_metrics,
     output:
         scores=at(Place.SCORES),
+        headline=at(Place.HEADLINE),
     log:
         f"{LOGS}/score/{{experiment}}/{{name}}.log",
     benchmark:
@@ -34,7 +35,8 @@ rule score:
     shell:
         "python -m pipeline score --config {params.config:q} --experiment {wildcards.experiment} "
         "--samples {input.samples:q} --tokens {input.tokens:q} {params.weights} {params.evidence} {params.judge} "
-        "--journal {params.journal:q} --gpus {resources.gpu} --output {output.scores:q} > {log:q} 2>&1"
+        "--journal {params.journal:q} --gpus {resources.gpu} --output {output.scores:q} "
+        "--headline {output.headline:q} > {log:q} 2>&1"
 
 
 rule table:

@@ -7,7 +7,7 @@ from pipeline.scoring.subject import Subject
 
 __all__ = ["Options", "conditions", "measure", "score"]
 
-HEADLINE = "structural_validity"
+HEADLINE = "validity"
 
 
 class Options(Strict):
@@ -28,10 +28,10 @@ def measure(evidence: CrystalEvidence, options: Options, seed: int) -> dict[str,
     """
     rows = evidence.described
     columns = {
-        HEADLINE: rows["structural_valid"],
+        "structural_validity": rows["structural_valid"],
         "composition_validity": rows["composition_valid"],
         "composition_validity_default": rows["composition_valid_default"],
-        "validity": rows["structural_valid"] & rows["composition_valid"],
+        HEADLINE: rows["structural_valid"] & rows["composition_valid"],
         "structural_validity_peers": rows["structural_valid_peers"],
         "composition_validity_peers": rows["composition_valid_peers"],
         "validity_peers": valid_by_peers(rows),

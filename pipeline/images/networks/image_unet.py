@@ -89,7 +89,7 @@ class Options(Strict):
     # The paper gives these sizes and 113 million parameters. This network has 111.8 million: it has as many blocks on
     # the way up as down, the condition scales and shifts its norms, and it changes sizes without weights.
     channels: int = Field(96, ge=8, multiple_of=8, description="features of each token, and the unit of widths")
-    depth: int = Field(5, ge=1, description="residual blocks of each level, on the way down and on the way up")
+    depth: int = Field(5, ge=1, le=1000, description="residual blocks of each level, on the way down and on the way up")
     multipliers: tuple[PositiveInt, ...] = Field(
         (3, 4, 4),
         min_length=1,

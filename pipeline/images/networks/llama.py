@@ -21,7 +21,7 @@ class LlamaOptions(TransformerOptions):
     """The size of a Llama; by default that of Llama-B, with 111 million parameters at 16384 codes and 1000 classes."""
 
     width: int = Field(768, ge=4, multiple_of=4, description="features of each token; heads times a multiple of 4")
-    depth: int = Field(12, ge=1, description="attention blocks")
+    depth: int = Field(12, ge=1, le=1000, description="attention blocks")
     heads: int = Field(12, ge=1, description="attention heads of each block")
     dropout: float = Field(0.0, ge=0, lt=1, description="share of features dropped in training")
     multiple: int = Field(256, ge=1, description="hidden features, 8/3 width, are rounded up to a multiple of this")

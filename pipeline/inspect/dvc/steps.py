@@ -16,7 +16,8 @@ from pipeline.stages.job import Job
 from pipeline.store.places import Place
 
 CATALOGUE = "pipeline/fetch/catalogue.py"  # what fetched files depend on
-IN_GIT = ("scores", "tables")  # folders of results that are in Git, and not in the cache of DVC
+HEADLINES = "headlines"  # a figure a run, what `dvc metrics show` lists
+IN_GIT = ("scores", "tables", HEADLINES)  # folders of results that are in Git, and not in the cache of DVC
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ class _Contents:
             plot = declared(Job(self.config, job.wildcards.get("experiment", ""), job.name)) if declared else None
             for path in map(_kept, job.outputs):
                 kind, options = _shown(path, plot)
+                if path.startswith(f"{self.results}{HEADLINES}/"):
+                    kind = "metrics"
                 if path.startswith(tuple(f"{self.results}{folder}/" for folder in IN_GIT)):
                     options = {"cache": False} | options
                 content[kind].append({self._short(path): options} if options else self._short(path))
@@ -139,12 +142,12 @@ class _Contents:
 
 
 def _shown(path: str, plot: Plot | None) -> tuple[str, dict[str, Any]]:
-    """Return whether a file is an output, metrics or a plot, and how it is plotted."""
+    """Return whether a file is an output or a plot, and how it is plotted."""
     ending = PurePosixPath(path).suffix
-    if plot is None or ending not in (".json", ".csv", ".png"):
+    if plot is None or ending not in (".csv", ".png"):
         return "outs", {}
-    if ending != ".csv":
-        return "metrics" if ending == ".json" else "plots", {}
+    if ending == ".png":
+        return "plots", {}
     said = {"template": plot.template, "x": plot.x, "y": plot.y, "title": plot.title}
     return "plots", {key: value for key, value in said.items() if value}
 

@@ -128,7 +128,10 @@ def _largest(asked: Iterable[tuple[str, int]]) -> str:
 
 
 def other_packages(pins: Path = PINS) -> Iterator[str]:
-    """Yield which installed packages differ from the locked ones; the build, such as +cpu, does not matter."""
+    """Yield which installed packages differ from the locked ones; the build, such as +cpu, does not matter.
+
+    The lock has those of tests and checks, too. A package that is not installed is no difference: nothing can use it.
+    """
     if not pins.is_file():
         yield f"{pins}: no such file, so versions of packages were not compared"
         return
@@ -137,7 +140,7 @@ def other_packages(pins: Path = PINS) -> Iterator[str]:
         try:
             installed = metadata.version(name).partition("+")[0]
         except metadata.PackageNotFoundError:
-            installed = "none"
+            continue
         if installed != pinned.partition("+")[0]:
             others.append(f"{name} {installed} (pinned: {pinned})")
     if others:

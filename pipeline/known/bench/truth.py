@@ -1,5 +1,6 @@
 """The truth that samplers are measured against: distributions of sequences, their posteriors and their entropies."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,9 +14,12 @@ from pipeline.flow.paths import Path, build_path, known_to
 from pipeline.flow.posterior import ExactPosterior, Model
 from pipeline.flow.vocabulary import Vocabulary
 from pipeline.known.chain import ChainPosterior, Chains
+from pipeline.store.memory import check_room
 
 LARGEST_LIST = 4096  # sequences, masks included: a law is a number for each, and a step one for each pair
 _ENTROPY_SAMPLES = 20_000  # of a hidden chain, whose entropy has no closed form
+MOST_DIGITS = 30  # of a number that is written out
+BYTES = 8  # of a number, and of a token
 _MADE_UP = 10_000  # counts of tokens for paths that ask for them
 
 
@@ -34,28 +38,19 @@ class Truth:
         chosen = DATASETS.chosen(data)
         plugin, options = chosen.plugin, chosen.options
         length, chains, listed = plugin.length(options), None, plugin.probabilities(options)
-        if plugin.chain(options) is not None:
+        first = plugin.chain(options)
+        if length is None or (first is None and listed is None):
+            raise KinoflowError(f"{key}: the distribution of {data.name!r} is not known; an oracle needs one that is")
+        vocabulary = plugin.vocabulary(options)
+        _check_law(oracle.law, vocabulary.size, length, first is not None, key)
+        if first is not None:
+            _check_room(oracle, first, length, key)
             several = (
                 DATASETS.chosen(DataChoice(name=data.name, **data.options | {"chain_seed": seed})).options
                 for seed in range(oracle.distributions)
             )
             chains = Chains.stacked([one for one in map(plugin.chain, several) if one is not None])
-        if length is None or (chains is None and listed is None):
-            raise KinoflowError(f"{key}: the distribution of {data.name!r} is not known; an oracle needs one that is")
-        truth = cls(plugin.vocabulary(options), length, chains, listed)
-        truth._check(oracle, key)
-        return truth
-
-    def _check(self, oracle: Oracle, key: str) -> None:
-        states = self.vocabulary.size**self.length
-        if oracle.law == "exact" and states > LARGEST_LIST:
-            other = "set oracle.law to samples" if self.chains else "take a smaller one"
-            raise KinoflowError(
-                f"{key}: {self.length} tokens of {self.vocabulary.size} values make {states} sequences, too many to "
-                f"list (at most {LARGEST_LIST}); {other}, or make them shorter"
-            )
-        if oracle.law == "samples" and self.chains is None:
-            raise KinoflowError(f"{key}: only of chains can samples be judged; set oracle.law to exact")
+        return cls(vocabulary, length, chains, listed)
 
     @property
     def count(self) -> int:
@@ -103,6 +98,28 @@ class Truth:
         labels = torch.arange(self.count).repeat_interleave(_ENTROPY_SAMPLES)
         drawn = chains.sample(labels, self.length, torch.Generator().manual_seed(0))
         return -chains.log_prob(drawn, labels).view(self.count, -1).mean(-1)
+
+
+def _check_law(law: str, size: int, length: int, is_chain: bool, key: str) -> None:
+    digits = length * math.log10(size)
+    if law == "exact" and (digits > MOST_DIGITS or size**length > LARGEST_LIST):
+        other = "set oracle.law to samples" if is_chain else "take a smaller one"
+        count = f"10^{digits:.0f}" if digits > MOST_DIGITS else size**length
+        raise KinoflowError(
+            f"{key}: {length} tokens of {size} values make {count} sequences, too many to list (at most "
+            f"{LARGEST_LIST}); {other}, or make them shorter"
+        )
+    if law == "samples" and not is_chain:
+        raise KinoflowError(f"{key}: only of chains can samples be judged; set oracle.law to exact")
+
+
+def _check_room(oracle: Oracle, chain: Chains, length: int, key: str) -> None:
+    """Raise if the chains, their samples or the histograms of three neighbours cannot fit into the memory."""
+    kept = chain.transitions.numel() + chain.emissions.numel()
+    if oracle.law == "samples":
+        kept += 2 * chain.tokens ** min(length, 3) + 4 * oracle.count * length
+    fix = "lower oracle.distributions, oracle.count, or the length and states of the data"
+    check_room(BYTES * oracle.distributions * float(kept), f"{key}: an oracle of it", fix)
 
 
 def pooled(law: Tensor, count: int) -> Tensor:

@@ -16,7 +16,7 @@ from pipeline.tokens.token_data import SPLITS, TokenData
 class Options(Strict):
     """The board and how many points are drawn from it."""
 
-    levels: int = Field(64, ge=2, description="values of each coordinate")
+    levels: int = Field(64, ge=2, le=4096, description="values of each coordinate")
     squares: int = Field(4, ge=2, description="squares along each side")
     train: int = Field(50000, ge=1, description="points to train on")
     validation: int = Field(2000, ge=1, description="points for the validation loss")

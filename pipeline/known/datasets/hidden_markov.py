@@ -17,8 +17,8 @@ __all__ = ["Options", "chain", "length", "prepare", "vocabulary"]
 class Options(ChainOptions):
     """The chain and how many sequences are drawn from it."""
 
-    hidden: int = Field(8, ge=2, description="number of hidden states")
-    states: int = Field(16, ge=2, description="number of tokens")
+    hidden: int = Field(8, ge=2, le=1024, description="number of hidden states")
+    states: int = Field(16, ge=2, le=1024, description="number of tokens")
     concentration: float = Field(
         0.3, gt=0, description="of the Dirichlet distribution of transitions and tokens; small: few follow each state"
     )

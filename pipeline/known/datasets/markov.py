@@ -18,7 +18,7 @@ __all__ = ["Options", "chain", "entropy", "length", "prepare", "stationary", "tr
 class Options(ChainOptions):
     """The chain and how many sequences are drawn from it."""
 
-    states: int = Field(32, ge=2, description="number of states, each of which is a token")
+    states: int = Field(32, ge=2, le=1024, description="number of states, each of which is a token")
     concentration: float = Field(
         0.1, gt=0, description="of the Dirichlet distribution of the transitions; small: few states follow each one"
     )

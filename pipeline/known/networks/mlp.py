@@ -16,7 +16,7 @@ class Options(Strict):
     """The size of the network."""
 
     width: int = Field(256, ge=1, description="features in each layer")
-    depth: int = Field(3, ge=1, description="residual blocks")
+    depth: int = Field(3, ge=1, le=1000, description="residual blocks")
     dropout: float = Field(0.0, ge=0, lt=1, description="share of features dropped in training")
 
 

@@ -28,6 +28,11 @@ function rounded(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
+/** Return a number with so many decimals; nothing if it is not known. */
+function fixed(value, decimals) {
+  return value === null || value === undefined ? "" : value.toFixed(decimals).replace(/^-(0\.0*)$/, "$1");
+}
+
 /** Return a list to choose from, with a label; `options` maps values to what is shown. */
 function chooser(label, options, change, chosen) {
   const entries = options instanceof Map ? [...options] : options.map((one) => [one, one]);
@@ -47,6 +52,22 @@ function sortableTable(label, headings, rows, attributes = {}) {
   );
   enhanceSortableAccessibility([table]);
   return element("div", { class: "scrolls", role: "region", tabindex: "0", "aria-label": label }, table);
+}
+
+/** Return a button that plays frames one after the other, and a function that stops it. */
+function player(show, frame, count, pause) {
+  let timer = null;
+  const button = element("button", { type: "button", click: () => (timer ? stop() : start()) }, "Play");
+  function start() {
+    button.textContent = "Pause";
+    timer = setInterval(() => show((frame() + 1) % count()), pause);
+  }
+  function stop() {
+    button.textContent = "Play";
+    clearInterval(timer);
+    timer = null;
+  }
+  return { button, stop };
 }
 
 /** Call a function once, when an element comes into view. */

@@ -6,25 +6,28 @@ function columnPlot(experiment) {
   if (!names.length) return null;
   let chosen = experiment.headlines[0] || names[0];
   const rows = () => experiment.rows.filter((row) => row.figures[chosen]);
+  const values = () => rows().map((row) => row.figures[chosen].value);
   const traces = () => [{
     type: "scatter",
     mode: "markers",
-    x: rows().map((row) => row.figures[chosen].value),
+    x: values(),
     y: rows().map((row) => escaped(row.label)),
     marker: { size: 10, color: rows().map((row) => colourOf(experiment, row)) },
     error_x: {
       type: "data",
       symmetric: false,
+      color: GREY,
       array: rows().map((row) => endsOf(row.figures[chosen])[1] - row.figures[chosen].value),
-      arrayminus: rows().map((row) => row.figures[chosen].value - endsOf(row.figures[chosen])[0]),
+      arrayminus: rows().map((row) => row.figures[chosen].value - endsOf(row.figures[chosen], isWide(values()))[0]),
     },
     text: rows().map((row) => `<b>${escaped(row.label)}</b><br>${escaped(figureText(row.figures[chosen]))}<br>${settingsOf(row)}`),
     hovertemplate: "%{text}<extra></extra>",
   }];
   const layout = () => ({
     title: { text: escaped(experiment.columns[chosen].heading) },
+    xaxis: scaleFor(values()),
     yaxis: { autorange: "reversed", type: "category" },
-    height: Math.max(260, 90 + 26 * rows().length),
+    height: Math.max(280, 120 + 26 * rows().length),
     showlegend: false,
   });
   const made = plot(`One column of ${experiment.name}`, traces, layout, (point) => showRecord(experiment, rows()[point.pointNumber], ""));
@@ -48,13 +51,17 @@ function scatterPlot(experiment) {
     name: escaped(row.label),
     x: [valueOf(row, x)],
     y: [valueOf(row, y)],
-    marker: { size: 11, color: colourOf(experiment, row), symbol: row.kind === "run" ? "circle" : "x" },
+    marker: { size: 11, opacity: 0.75, color: colourOf(experiment, row), symbol: row.kind === "run" ? "circle" : "x" },
     text: [`<b>${escaped(row.label)}</b><br>${settingsOf(row)}`],
     hovertemplate: "%{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
   }));
+  const axisOf = (name) => ({
+    title: { text: escaped(numbers.get(name)) },
+    ...scaleFor(rows().map((row) => valueOf(row, name))),
+  });
   const layout = () => ({
-    xaxis: { title: { text: escaped(numbers.get(x)) } },
-    yaxis: { title: { text: escaped(numbers.get(y)) } },
+    xaxis: axisOf(x),
+    yaxis: axisOf(y),
     height: 420,
     showlegend: false,
   });
@@ -64,19 +71,18 @@ function scatterPlot(experiment) {
   return element("section", {}, element("div", { class: "choices" }, across, up), made);
 }
 
-/** Return the losses of all runs during training. */
-function lossPlot(experiment, losses = experiment.losses) {
-  const names = Object.keys(losses);
-  if (!names.length) return null;
-  const traces = () => names.flatMap((name) => {
+/** Return the losses of runs during training; `read` returns them when they are drawn. */
+function lossPlot(experiment, read = () => experiment.losses) {
+  if (!Object.keys(read()).length) return null;
+  const traces = () => Object.entries(read()).flatMap(([name, losses]) => {
     const row = experiment.rows.find((one) => one.name === name);
-    const line = { type: "scatter", x: losses[name].step, line: { color: colourOf(experiment, row), width: 1.5 } };
-    const validated = losses[name].validation_loss.map((value, place) => [losses[name].step[place], value]);
+    const line = { type: "scatter", x: losses.step, line: { color: colourOf(experiment, row), width: 1.5 } };
+    const validated = losses.validation_loss.map((value, place) => [losses.step[place], value]);
     const known = validated.filter(([, value]) => value !== null);
     const text = `${settingsOf(row)}`;
     const hovertemplate = `<b>${escaped(name)}</b><br>step %{x}, loss %{y:.4~g}<br>${text}<extra></extra>`;
     return [
-      { ...line, name: escaped(name), mode: "lines", y: losses[name].loss, opacity: 0.5, legendgroup: name, hovertemplate },
+      { ...line, name: escaped(name), mode: "lines", y: losses.loss, opacity: 0.5, legendgroup: name, hovertemplate },
       { ...line, mode: "lines+markers", x: known.map(([step]) => step), y: known.map(([, value]) => value), legendgroup: name, showlegend: false, hovertemplate },
     ];
   });
@@ -85,7 +91,7 @@ function lossPlot(experiment, losses = experiment.losses) {
     xaxis: { title: { text: "step" } },
     height: 420,
   });
-  return element("section", {}, plot(`Losses of ${experiment.name}`, traces, layout));
+  return plot(`Losses of ${experiment.name}`, traces, layout);
 }
 
 function numbersOf(experiment) {

@@ -6,9 +6,9 @@ const GALLERY = [
   ["formula", (one) => one.formula],
   ["atoms", (one) => one.atoms],
   ["space group", (one) => one.space_group],
-  ["above hull, eV/atom", (one) => one.energy_above_hull],
+  ["above hull, eV/atom", (one) => one.energy_above_hull, 3],
   ["verdict", (one) => one.verdict],
-  ["moved, Å", (one) => one.rmsd],
+  ["moved, Å", (one) => one.rmsd, 3],
 ];
 
 /** Return the gallery of an experiment; nothing without crystals. */
@@ -18,6 +18,7 @@ function gallery(experiment) {
   const generated = new CrystalViewer("as generated");
   const relaxed = new CrystalViewer("after relaxation");
   const said = element("p", { class: "chosen", "aria-live": "polite" });
+  const way = relaxationSlider((cif, label) => relaxed.update(cif, label));
   const body = crystals.map((one) => rowOf(one));
   const count = element("output", {});
   const wanted = { run: "", verdict: "", formula: "", group: "", energy: "" };
@@ -25,9 +26,9 @@ function gallery(experiment) {
 
   function rowOf(one) {
     const button = element("button", { class: "plain", type: "button", click: () => choose(one, row) }, one.id);
-    const cells = GALLERY.slice(1).map(([, read]) => {
+    const cells = GALLERY.slice(1).map(([, read, decimals]) => {
       const value = read(one);
-      return element("td", { "data-sort": value ?? "" }, rounded(value));
+      return element("td", { "data-sort": value ?? "" }, decimals ? fixed(value, decimals) : rounded(value));
     });
     const row = element("tr", {}, element("th", { scope: "row", "data-sort": one.id }, button), cells);
     row.crystal = one;
@@ -38,12 +39,13 @@ function gallery(experiment) {
     if (chosen) chosen.removeAttribute("aria-current");
     chosen = row;
     row.setAttribute("aria-current", "true");
-    const energy = one.energy_above_hull === null ? one.relax_reason || "no energy" : `${rounded(one.energy_above_hull)} eV/atom above the hull`;
+    const energy = one.energy_above_hull === null ? one.relax_reason || "no energy" : `${fixed(one.energy_above_hull, 3)} eV/atom above the hull`;
     const novel = one.novel === null ? "" : one.novel ? ", novel" : ", not novel";
     const unique = one.unique === null ? "" : one.unique ? ", unique" : ", not unique";
     said.textContent = `${one.id}, ${one.formula}: ${energy}${one.verdict ? `, ${one.verdict}` : ""}${unique}${novel}`;
     generated.show(one.generated);
     relaxed.show(one.relaxed);
+    way.follow(one);
   }
 
   function filter() {
@@ -88,6 +90,7 @@ function gallery(experiment) {
       place,
       said,
       element("div", { class: "crystals-pair" }, generated.place, relaxed.place),
+      way.place,
       element(
         "div",
         { class: "slider" },

@@ -5,7 +5,7 @@ function partOf(experiment) {
   const missing = experiment.missing.length
     ? element("details", { class: "missing" }, element("summary", {}, `${experiment.missing.length} of ${experiment.rows.length} rows are not there yet`), element("ul", {}, experiment.missing.map((one) => element("li", {}, one))))
     : null;
-  const figures = [columnPlot(experiment), scatterPlot(experiment), lossPlot(experiment), energyPlot(experiment)];
+  const figures = [columnPlot(experiment), scatterPlot(experiment), element("section", {}, lossPlot(experiment)), energyPlot(experiment)];
   return element(
     "section",
     { id: experiment.name, class: "experiment" },

@@ -1,12 +1,13 @@
 // How probability moves from noise to data: p_t(x | x1) of each path, with a slider over t.
 
+const PAUSE_OF_PATHS = 150; // milliseconds between frames
+
 /** Return the animation of the paths of an experiment. */
 function pathPlot(experiment) {
   if (!experiment.paths.length) return null;
   let path = experiment.paths[0];
   let kind = path.kinds[0];
   let frame = Math.floor(kind.times.length / 2);
-  let timer = null;
   const said = element("output", {});
   const slider = element("input", {
     type: "range",
@@ -33,7 +34,7 @@ function pathPlot(experiment) {
   });
   const made = plot(`Paths of ${experiment.name}`, traces, layout);
   const kinds = element("div");
-  const play = element("button", { type: "button", click: () => (timer ? stop() : start()) }, "Play");
+  const playing = player((number) => show(number), () => frame, () => kind.times.length, PAUSE_OF_PATHS);
 
   function show(number) {
     frame = number;
@@ -41,15 +42,6 @@ function pathPlot(experiment) {
     const rest = kind.rest[frame] > 0.001 ? `, ${rounded(kind.rest[frame], 2)} on tokens that are not shown` : "";
     said.textContent = `t = ${kind.times[frame].toFixed(2)}${rest}`;
     if (made.data) made.redraw();
-  }
-  function start() {
-    play.textContent = "Pause";
-    timer = setInterval(() => show((frame + 1) % kind.times.length), 150);
-  }
-  function stop() {
-    play.textContent = "Play";
-    clearInterval(timer);
-    timer = null;
   }
   function choosePath(label) {
     path = experiment.paths.find((one) => one.label === label);
@@ -69,7 +61,7 @@ function pathPlot(experiment) {
     { class: "path" },
     element("h3", {}, "Paths from noise to data"),
     element("div", { class: "choices" }, chooser("Path", options, choosePath, path.label), kinds),
-    element("div", { class: "slider" }, play, slider, said),
+    element("div", { class: "slider" }, playing.button, slider, said),
     made,
   );
 }

@@ -9,7 +9,11 @@ const plots = new Set();
 /** Return a place for a plot that is drawn when it comes into view; `traces` and `layout` are functions. */
 function plot(label, traces, layout, clicked = null, settings = SETTINGS) {
   const place = element("div", { class: "plot", role: "figure", "aria-label": label });
-  place.redraw = () => Plotly.react(place, traces(), themed(layout()), settings);
+  place.redraw = () => {
+    const drawn = themed(layout());
+    place.style.height = `${drawn.height}px`; // or a plot that was drawn wide covers what follows when it gets narrow
+    return Plotly.react(place, traces(), drawn, settings);
+  };
   return whenSeen(place, () => {
     place.redraw();
     plots.add(place);
@@ -19,7 +23,7 @@ function plot(label, traces, layout, clicked = null, settings = SETTINGS) {
 
 /** Draw all plots again, in other colours. */
 function redrawPlots() {
-  for (const place of plots) place.redraw();
+  for (const place of plots) if (place.isConnected) place.redraw();
 }
 
 /** Return a layout with the colours of the page. */
@@ -28,15 +32,18 @@ function themed(layout) {
   const text = style.getPropertyValue("--pico-color").trim();
   const lines = style.getPropertyValue("--pico-muted-border-color").trim();
   const axis = { gridcolor: lines, zerolinecolor: lines, automargin: true };
-  const merged = { ...layout, title: { x: 0.01, xanchor: "left", font: { size: 14 }, ...layout.title } };
+  // The title is below the buttons of the plot, which browsers without a mouse always show.
+  const title = { x: 0.01, xanchor: "left", y: 1, yref: "paper", yanchor: "bottom", pad: { b: 10 }, font: { size: 14 } };
+  const merged = { ...layout, title: { ...title, ...layout.title } };
   for (const name of ["xaxis", "yaxis"]) merged[name] = { ...axis, ...layout[name] };
   return {
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { color: text, family: "inherit", size: 12 },
-    margin: { l: 50, r: 10, t: 36, b: 44 },
+    margin: { l: 50, r: 10, t: layout.title ? 64 : 36, b: 44 },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: text, activecolor: COLOURS[0] },
     hoverlabel: { align: "left" },
+    uirevision: JSON.stringify([layout.title, layout.xaxis?.title, layout.yaxis?.title]), // what a reader has zoomed into stays when a plot is drawn again
     legend: { orientation: "h", y: -0.25 },
     ...merged,
   };
@@ -46,6 +53,17 @@ function themed(layout) {
 function colourOf(experiment, row) {
   const runs = experiment.rows.filter((one) => one.kind === "run").map((one) => one.name);
   return row.kind === "run" ? COLOURS[runs.indexOf(row.name) % COLOURS.length] : GREY;
+}
+
+/** Return the scale of an axis for values: logarithmic if they differ much. */
+function scaleFor(values) {
+  return isWide(values) ? { type: "log", dtick: 1 } : { type: "linear" };
+}
+
+/** Return whether values are better drawn on a logarithmic scale. */
+function isWide(values) {
+  const least = Math.min(...values);
+  return least > 0 && Math.max(...values) > 20 * least;
 }
 
 /** Return the settings of a row for people who point at it. */

@@ -14,8 +14,8 @@ function boardPlot(experiment) {
     const traces = () => [{ type: "heatmap", z: at(), zmin: 0, zmax: end, colorscale: "Viridis", showscale: false, hovertemplate: "%{x}, %{y}: %{z:.4~g}<extra></extra>" }];
     const layout = () => ({
       title: { text: escaped(board.label), font: { size: 13 } },
-      xaxis: { showticklabels: false, constrain: "domain" },
-      yaxis: { showticklabels: false, scaleanchor: "x" },
+      xaxis: { showticklabels: false, ticks: "", constrain: "domain" },
+      yaxis: { showticklabels: false, ticks: "", scaleanchor: "x" },
       margin: { l: 6, r: 6, t: 30, b: 6 },
       height: 230,
     });

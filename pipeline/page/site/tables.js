@@ -61,27 +61,33 @@ function figureText(figure) {
 }
 
 /** Return the ends of a figure: those of its interval, or two standard errors to either side. */
-function endsOf(figure) {
-  if (figure.low !== null) return [figure.low, figure.high];
-  return [figure.value - 2 * (figure.error || 0), figure.value + 2 * (figure.error || 0)];
+function endsOf(figure, logarithmic = false) {
+  const reach = 2 * (figure.error || 0);
+  const [low, high] = figure.low !== null ? [figure.low, figure.high] : [figure.value - reach, figure.value + reach];
+  return [logarithmic ? Math.max(low, figure.value / 4) : low, high];
 }
 
+/** Return where the ends and the value of a figure are drawn, on the scale of its column. */
 function scaleOf(experiment, name) {
-  const ends = experiment.rows.filter((row) => row.figures[name]).flatMap((row) => endsOf(row.figures[name]));
+  const figures = experiment.rows.filter((row) => row.figures[name]).map((row) => row.figures[name]);
+  const logarithmic = isWide(figures.map((figure) => figure.value));
+  const scaled = (value) => (logarithmic ? Math.log(value) : value);
+  const ends = figures.flatMap((figure) => endsOf(figure, logarithmic)).map(scaled);
   const low = Math.min(...ends);
   const width = Math.max(...ends) - low;
-  return (value) => 4 + ((BAR - 8) * (value - low)) / (width || 1);
+  const at = (value) => 4 + ((BAR - 8) * (scaled(value) - low)) / (width || 1);
+  return (figure) => [...endsOf(figure, logarithmic), figure.value].map(at);
 }
 
 /** Return a drawing of a figure as a dot on its interval, on the scale of its column. */
 function intervalBar(figure, scale) {
-  const [low, high] = endsOf(figure).map(scale);
+  const [low, high, value] = scale(figure);
   return drawing(
     "svg",
     { class: "interval", width: BAR, height: 10, viewBox: `0 0 ${BAR} 10`, "aria-hidden": "true" },
     drawing("line", { x1: 0, x2: BAR, y1: 5, y2: 5, class: "axis" }),
     drawing("line", { x1: low, x2: high, y1: 5, y2: 5, class: "range" }),
-    drawing("circle", { cx: scale(figure.value), cy: 5, r: 3 }),
+    drawing("circle", { cx: value, cy: 5, r: 3 }),
   );
 }
 
@@ -94,7 +100,7 @@ function meanings(experiment) {
     "details",
     {},
     element("summary", {}, "What the columns mean"),
-    element("p", {}, "[low, high]: interval that has the true value in 95 % of all cases. ±: standard error. Click a number to see where it comes from."),
+    element("p", {}, "[low, high]: interval that has the true value in 95 % of all cases. ±: standard error. A bar is on the scale of its column, a logarithmic one if values differ more than 20-fold. Click a number to see where it comes from."),
     element("dl", {}, entries.flat()),
   );
 }

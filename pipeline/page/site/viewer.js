@@ -21,9 +21,9 @@ class CrystalViewer {
     this.spins = false;
   }
 
-  /** Draw the crystal of a CIF file; without one, say so. */
-  show(cif) {
-    this.caption.replaceChildren(cif ? this.label : `${this.label}: there is none`, ...(cif ? [legendOf(cif)] : []));
+  /** Draw the crystal of a CIF file; without one, say so. `view` is from where it is seen. */
+  show(cif, label = this.label, view = null) {
+    this.caption.replaceChildren(cif ? label : `${label}: there is none`, ...(cif ? [legendOf(cif)] : []));
     if (!this.viewer) {
       try {
         this.viewer = $3Dmol.createViewer(this.canvas, { backgroundAlpha: 0, antialias: true });
@@ -37,15 +37,27 @@ class CrystalViewer {
     this.model = null;
     if (cif) {
       this.model = this.viewer.addModel(cif, "cif");
-      this.viewer.setStyle({}, { sphere: { scale: 0.35, colorscheme: "Jmol" }, stick: { radius: 0.08, colorscheme: "Jmol" } });
+      this.viewer.replicateUnitCell(1, 1, 1, this.model, false, true); // with the copies on the faces of the cell
+      this.viewer.setStyle({}, { sphere: { scale: 0.35, colorscheme: "Jmol" } });
       const box = { color: getComputedStyle(document.documentElement).color };
       this.viewer.addUnitCell(this.model, { box, alabel: "", blabel: "", clabel: "" });
-      this.viewer.zoomTo();
-      this.viewer.zoom(1.2);
-      this.viewer.rotate(15, "y");
-      this.viewer.rotate(15, "x");
+      if (view) this.viewer.setView(view);
+      else this.lookFromTheSide();
     }
     this.viewer.render();
+  }
+
+  /** Draw another state of the same crystal, seen from where the last one was. */
+  update(cif, label) {
+    this.show(cif, label, this.viewer && this.viewer.getView());
+  }
+
+  lookFromTheSide() {
+    this.viewer.setView([0, 0, 0, 0, 0, 0, 0, 1]);
+    this.viewer.zoomTo();
+    this.viewer.zoom(1.2);
+    this.viewer.rotate(15, "y");
+    this.viewer.rotate(15, "x");
   }
 
   turn(event) {

@@ -56,9 +56,11 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
     trained = [run for run, exhibit in runs.items() if "weights" not in exhibit.samples.conditions]
     figure = Figure(figsize=(INCHES * (len(sets) + 1) + LEGEND, INCHES), layout="constrained", dpi=options.dpi)
     *panels, last = figure.subplots(1, len(sets) + 1, squeeze=False, sharey=True)[0]
+    fronts: list[list[Point]] = []
     for axes, key in zip(panels, sets, strict=True):
         _draw_points(axes, points := points_of(runs, key), trained)
-        _draw_front(axes, pareto_front([point for point in points if not point.autoregressive]))
+        fronts.append(pareto_front([point for point in points if not point.autoregressive]))
+        _draw_front(axes, fronts[-1])
         axes.set_xscale("log")
         plain_numbers(axes.xaxis)
         axes.set_xlabel(f"perplexity of {key.removeprefix(BOUND)} (bound)", fontsize=8)
@@ -74,13 +76,13 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
     plain_numbers(last.yaxis)
     figure.axes[0].set_ylabel("generative perplexity", fontsize=8)
     handles, labels = last.get_legend_handles_labels()
-    signs = signs_of(points_of(runs, ENTROPY), bool(references))
+    signs = signs_of(points_of(runs, ENTROPY), bool(references), any(len(front) > 1 for front in fronts))
     handles, labels = [*handles, *signs.values()], [*labels, *signs]
     figure.legend(handles, labels, loc="outside right center", fontsize=SMALL, frameon=False)
     return figure
 
 
-def signs_of(points: Sequence[Point], references: bool) -> dict[str, Line2D]:
+def signs_of(points: Sequence[Point], references: bool, front: bool) -> dict[str, Line2D]:
     """Return what the signs of the figure mean, of those that it has, for its legend."""
     from matplotlib.lines import Line2D
 
@@ -91,7 +93,7 @@ def signs_of(points: Sequence[Point], references: bool) -> dict[str, Line2D]:
         **({"autoregressive": sign("*")} if any(point.autoregressive for point in points) else {}),
         **({"the same, sampled otherwise": sign("o", "none")} if any(point.swept for point in points) else {}),
         **({"reference": sign("X", "black", color="black")} if references else {}),
-        "Pareto front": Line2D([], [], color="black", linewidth=1.5),
+        **({"Pareto front": Line2D([], [], color="black", linewidth=1.5)} if front else {}),
     }
 
 
@@ -146,6 +148,5 @@ def _draw_references(axes: Axes, references: dict[str, dict[str, float]]) -> Non
         if JUDGED in scores:
             axes.axhline(scores[JUDGED], color="grey", linewidth=0.8, linestyle="--", zorder=0)
             beside = axes.get_yaxis_transform()  # x as a share of the axis, y in its own units
-            axes.text(
-                0.01, scores[JUDGED], REFERENCES[run], transform=beside, fontsize=SMALL - 1, color="grey", va="bottom"
-            )
+            label = axes.text(0.99, scores[JUDGED], REFERENCES[run], transform=beside, fontsize=SMALL - 1, color="grey")
+            label.set(ha="right", va="bottom")

@@ -22,7 +22,7 @@ class Options(TextOptions):
 
     # Blocks without a condition are smaller than those of text_dit. At the paper's size, 16 of them have 152 million
     # parameters, about as many as 12 blocks of text_dit (150 million).
-    depth: int = Field(16, ge=1, description="attention blocks")
+    depth: int = Field(16, ge=1, le=1000, description="attention blocks")
 
 
 class TextAutoregressive(TextTransformer):

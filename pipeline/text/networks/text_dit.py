@@ -15,6 +15,8 @@ class Options(TextOptions):
     # 149.5 million at the paper's size.
     condition: int = Field(448, ge=1, description="features of the time, which the blocks are told")
     time: bool = Field(True, description="tell the network the time; mask paths do not need it")
+    # The paper's network has none. With some, a network on a mask path sooner learns more than the tokens' frequencies.
+    neighbours: int = Field(0, ge=0, le=64, description="tokens on each side that a token is told of before attention")
 
 
 class TextDit(TextTransformer):
@@ -23,7 +25,8 @@ class TextDit(TextTransformer):
     answers_at = True
 
     def __init__(self, options: Options, tokens: int, length: int) -> None:
-        super().__init__(options, options.condition if options.time else None, tokens, length)
+        condition_width = options.condition if options.time else None
+        super().__init__(options, condition_width, tokens, length, neighbours=options.neighbours)
         self.time = TimeEmbedding(options.condition) if options.time else None
 
     def forward(self, x: Tensor, t: Tensor, at: Tensor | None = None) -> Tensor:

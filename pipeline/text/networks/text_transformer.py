@@ -20,7 +20,7 @@ class TextOptions(TransformerOptions):
     """The size of a transformer over text."""
 
     width: int = Field(768, ge=2, multiple_of=2, description="features of each token; an even multiple of heads")
-    depth: int = Field(12, ge=1, description="attention blocks")
+    depth: int = Field(12, ge=1, le=1000, description="attention blocks")
     heads: int = Field(12, ge=1, description="attention heads of each block")
     dropout: float = Field(0.02, ge=0, lt=1, description="share of features dropped in training")
     tied: bool = Field(True, description="use the embedding as the weights of the last layer too")
@@ -30,6 +30,20 @@ class TextOptions(TransformerOptions):
         if self.width // self.heads % 2:
             raise ValueError(f"width ({self.width}) must be an even multiple of heads ({self.heads})")
         return self
+
+
+class Neighbours(nn.Module):
+    """Adds to the features of each token what its neighbours on both sides say; nothing before training."""
+
+    def __init__(self, width: int, neighbours: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(width, width, 2 * neighbours + 1, padding=neighbours)
+        for weights in self.convolution.parameters():
+            nn.init.zeros_(weights)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return the features [B, D, W] with those of the neighbours."""
+        return features + self.convolution(features.transpose(1, 2)).transpose(1, 2)
 
 
 class TextTransformer(Denoiser):
@@ -45,10 +59,12 @@ class TextTransformer(Denoiser):
         tokens: int,
         length: int,
         deviation: float = EMBEDDING_DEVIATION,
+        neighbours: int = 0,
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(tokens, options.width)
         nn.init.normal_(self.embedding.weight, std=deviation)
+        self.neighbours = Neighbours(options.width, neighbours) if neighbours else nn.Identity()
         self.rotary = Rotary(length, options.width // options.heads)
         self.blocks = Blocks(options, condition_width)
         self.head = Head(options.width, condition_width, tokens, self.embedding if options.tied else None)
@@ -68,6 +84,6 @@ class TextTransformer(Denoiser):
         Given the numbers `at` [n] of some tokens, return those of these only, [n, K].
         """
         sight = Sight(causal=causal, rotation=self.rotary(x.shape[1], before))
-        features = self.blocks(self.embedding(x), modulations, sight, caches, at)
+        features = self.blocks(self.neighbours(self.embedding(x)), modulations, sight, caches, at)
         logits: Tensor = self.head(features, head_modulation, None if at is None else at // x.shape[1])
         return logits
