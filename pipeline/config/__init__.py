@@ -17,7 +17,6 @@ from pipeline.config.experiments import (
     Config,
     Crystals,
     Experiment,
-    Prediction,
     Relaxation,
     Tokenizer,
     TokenizerLoss,
@@ -25,4 +24,5 @@ from pipeline.config.experiments import (
 )
 from pipeline.config.fetching import Fetching
 from pipeline.config.oracle import Oracle, OracleRows
+from pipeline.config.prediction import Prediction
 from pipeline.config.runs import Corrector, Run, Sampling, Training

@@ -20,6 +20,7 @@ from pipeline.config.choices import (
 from pipeline.config.fetching import Fetching
 from pipeline.config.oracle import Oracle
 from pipeline.config.plugins import ENERGY_MODELS
+from pipeline.config.prediction import Prediction
 from pipeline.config.problems import Problem, refuse
 from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
 from pipeline.errors import did_you_mean
@@ -52,29 +53,6 @@ class Relaxation(Strict):
     workers: int = Field(1, ge=1, description="processes of a job, with one thread each; they share its GPU")
     shards: int = Field(1, ge=1, le=10_000, description="jobs the crystals are spread over; does not change the result")
     resources: Resources = Field(Resources(memory_mb=4000), description="what a relaxation job asks of the machine")
-
-
-class Prediction(Strict):
-    """Structure prediction: runs get the compositions of test structures, and fill in cell and sites."""
-
-    compositions: int = Field(100, ge=1, description="test structures, drawn at random, that are to be predicted")
-    split: Literal["test", "validation"] = Field(
-        "test", description="where they are drawn from; settings are to be chosen on validation structures"
-    )
-    samples: int = Field(
-        20, ge=1, description="structures drawn for each composition; the first and the best of all of them count"
-    )
-    runs: tuple[RunName, ...] | None = Field(
-        None, min_length=1, description="runs that predict, each with a path; null: all that have one"
-    )
-    temperature: float | None = Field(
-        None, ge=1e-4, le=1e4, description="of the sampling; low ones find the likeliest structure; null: as of samples"
-    )
-    seconds: float = Field(60, gt=0, description="most seconds for matching one structure with the real one")
-
-    def sampling_of(self, run: Run) -> Sampling:
-        """Return how a run draws structures for a composition."""
-        return run.sampling.model_copy(update={"temperature": self.temperature} if self.temperature else {})
 
 
 class Crystals(Strict):

@@ -10,15 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import Tensor
 
 from pipeline.config import Sampling
 from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.likeliest import likeliest_first, log_likelihoods, mask_path
 from pipeline.crystals.table import CRYSTAL_COLUMNS, Row, crystals_of, frame_of, rejected_row, row_of
 from pipeline.crystals.templates import batch, from_structure
 from pipeline.crystals.tokens import Decoded, decode, encode
 from pipeline.networks.saved import SavedModel
-from pipeline.sampling.blocks import draw_around
+from pipeline.sampling.blocks import draw_around, generators
 from pipeline.store.parquet import read_table
+from pipeline.store.progress import Progress
+from pipeline.store.seeds import derive_seed
 from pipeline.store.tensor_journal import TensorJournal
 from pipeline.tokens.token_data import TokenData
 
@@ -47,14 +52,33 @@ def predict(
     samples: int,
     seed: int,
     finished: TensorJournal | None = None,
+    *,
+    pick: str = "first",
 ) -> pd.DataFrame:
-    """Return `samples` structures for the composition of each target, drawn by a network of any path."""
+    """Return `samples` structures for the composition of each target, drawn by a network of any path.
+
+    They come as they were drawn; to `pick` the likeliest, it is put before the others of its target.
+    """
+    if pick == "likeliest":
+        mask_path(model)  # an error before any work
     max_atoms = data.origin["max_atoms"]
     templates = [from_structure(target, ["composition"], max_atoms=max_atoms) for target in targets]
     noised = model.path is not None and model.path.needs_time
     kinds, clamp = batch(templates, len(targets) * samples, noised=noised)
-    drawn = draw_around(model, data, sampling, kinds, clamp, seed, finished=finished).numpy()
-    return frame_of_predictions(map(decode, drawn), targets, samples)
+    drawn = draw_around(model, data, sampling, kinds, clamp, seed, finished=finished)
+    if pick == "likeliest":
+        drawn = drawn[likeliest_first(_log_likelihoods(model, drawn, clamp.fixed, sampling.block, seed), samples)]
+    return frame_of_predictions(map(decode, drawn.numpy()), targets, samples)
+
+
+def _log_likelihoods(model: SavedModel, drawn: Tensor, fixed: Tensor, block: int, seed: int) -> Tensor:
+    device, found = next(model.network.parameters()).device, list[Tensor]()
+    with Progress("likelihoods", len(drawn)) as progress:
+        for number, rows in enumerate(torch.arange(len(drawn)).split(block)):
+            _, generator = generators(derive_seed(seed, "likelihoods", number), device)
+            found.append(log_likelihoods(model, drawn[rows].long().to(device), fixed[rows].to(device), generator).cpu())
+            progress.advance(int(rows[-1]) + 1)
+    return torch.cat(found)
 
 
 def tokenised(data: TokenData, targets: Sequence[Crystal]) -> pd.DataFrame:

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 PEERS = Path(__file__).parent / "reference" / "predictions.json"
 PUBLISHED = "published"
 PARTS = ("mp20_part",)  # data sets that are only a part of what the peers used
-CONDITIONS = ("run", "k", "origin", "data", "n", "NFE", "temperature", "seed")
+CONDITIONS = ("run", "k", "origin", "data", "n", "NFE", "temperature", "pick", "seed")
 RATES = ("match_rate", "match_rate_of_valid")
 DISTANCES = ("rmse", "rmse_of_valid")
 COVERAGE = ("metre", "crmse")
@@ -82,8 +82,12 @@ def conditions_of(block: Experiment, name: str) -> Row:
     run = block.runs.get(name)
     if run is None or block.crystals is None or block.crystals.prediction is None:
         return {}
-    sampling = block.crystals.prediction.sampling_of(run)
-    return {"NFE": sampling.steps, "temperature": sampling.temperature, "seed": run.seed}
+    chosen = block.crystals.prediction
+    sampling, pick = (
+        chosen.sampling_of(run),
+        f"likeliest of {chosen.samples}" if chosen.pick == "likeliest" else "first",
+    )
+    return {"NFE": sampling.steps, "temperature": sampling.temperature, "pick": pick, "seed": run.seed}
 
 
 def peers_of(data: str) -> list[Row]:
@@ -102,6 +106,8 @@ def notes(block: Experiment, theirs: Sequence[Row]) -> str:
     lines += [
         "Networks were trained without any composition given. To predict, the elements are kept fixed while they "
         "sample: k structures for each of n compositions.",
+        "pick: which structure counts for k = 1: the first that was drawn, or the one of all that the network finds "
+        "likeliest.",
         "match rate: percentage of compositions for which one of the k structures matches the real one by pymatgen's "
         f"StructureMatcher ({rules}), with the 95 % interval of Wilson.",
         "rmse: distance of the best match in units of (V / N)^(1/3), mean over compositions with a match, with the "

@@ -11,7 +11,7 @@ SAMPLED = {"resources", "shards", "count", "frames"}  # what of the sampling con
 def settings(job: Job) -> dict[str, Any]:
     """Return what the predictions of a run depend on besides its weights."""
     sampling = prediction_of(job).sampling_of(job.run).model_dump(mode="json", exclude=SAMPLED)
-    return {"seed": job.run.seed, "sampling": sampling} | common_settings(job)
+    return {"seed": job.run.seed, "sampling": sampling, "pick": prediction_of(job).pick} | common_settings(job)
 
 
 @stage(
@@ -50,7 +50,8 @@ def predict(
     targets = prediction.targets_of(rows, chosen.compositions, common_seed(job), chosen.split)
     finished = TensorJournal(journal, predict.fingerprint(job, inputs)) if journal else None
     seed, sampling = derive_seed(run.seed, job.experiment, trained, "prediction"), chosen.sampling_of(run)
-    write_table(output, prediction.predict(model, data, sampling, targets, chosen.samples, seed, finished))
+    given = (model, data, sampling, targets, chosen.samples, seed, finished)
+    write_table(output, prediction.predict(*given, pick=chosen.pick))
     job.record([output], settings(job), inputs, run.seed)
     if finished:
         finished.remove()

@@ -13,7 +13,12 @@ def settings(job: Job) -> dict[str, Any]:
     for one in runs_that_predict(job):
         sampling = prediction_of(one).sampling_of(one.run)
         said[one.name] |= sampling.model_dump(mode="json", include={"steps", "temperature"})
-    return {"seed": job.config.seed, "data": job.block.data.name, "split": prediction_of(job).split, "runs": said}
+    return {
+        "seed": job.config.seed,
+        "data": job.block.data.name,
+        "said": prediction_of(job).model_dump(include={"split", "pick", "samples"}),
+        "runs": said,
+    }
 
 
 def plot(job: Job) -> Plot:

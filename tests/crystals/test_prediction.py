@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import yaml
 from small_crystals import caesium_chloride, rock_salt
 from tiny import TINY, TINY_MATERIALS, write_salts
@@ -14,10 +15,13 @@ from tiny import TINY, TINY_MATERIALS, write_salts
 from pipeline.config import PREDICTED, Config
 from pipeline.config.loading import load_config, merge
 from pipeline.crystals.crystal import Crystal
+from pipeline.crystals.likeliest import log_likelihoods
 from pipeline.crystals.prediction import random_structures, structures_of, targets_of
 from pipeline.crystals.table import CRYSTAL_COLUMNS, crystals_of, frame_of, rejected_row, row_of
-from pipeline.crystals.tokens import decode, encode
+from pipeline.crystals.tokens import ELEMENT, PADDING, decode, encode
 from pipeline.errors import KinoflowError
+from pipeline.flow.paths import build_path
+from pipeline.networks.saved import load_network
 from pipeline.sampling import blocks
 from pipeline.stages import load_stages
 from pipeline.stages.job import Job, RunJob
@@ -26,6 +30,7 @@ from pipeline.stages.prediction_reference import prediction_reference
 from pipeline.stages.prepare import prepare
 from pipeline.stages.train import train
 from pipeline.store.parquet import read_table, write_table
+from pipeline.tokens.token_data import TokenData
 
 Files = dict[str, Path]
 
@@ -150,6 +155,47 @@ def test_structures_can_be_predicted_at_another_temperature_and_for_validation_s
     assert set(drawn) == {0.25}
     asked = {crystal.id for crystal in structures_of(files["rows"], "validation")}
     assert {id.rpartition("-")[0] for id in read_table(tmp_path / "made")["id"]} <= asked
+
+
+def test_the_likeliest_structure_of_each_composition_comes_first(
+    place: tuple[Config, Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, known = place[1], list[torch.Tensor]()
+
+    def likelihoods(model: Any, tokens: torch.Tensor, fixed: torch.Tensor, generator: Any) -> torch.Tensor:
+        known.append(log_likelihoods(model, tokens, fixed, generator))
+        return known[-1]
+
+    monkeypatch.setattr("pipeline.crystals.prediction.log_likelihoods", likelihoods)
+    for pick in ("first", "likeliest"):
+        config = changed(place, pick=pick, samples=4)
+        predict(RunJob(config, "salts", "mask"), output=tmp_path / pick, **files)
+    drawn, picked = (read_table(tmp_path / pick)["fractions"].map(str).tolist() for pick in ("first", "likeliest"))
+    best = torch.cat(known).view(3, 4).argmax(dim=1).tolist()
+    assert [picked[4 * target] for target in range(3)] == [drawn[4 * target + one] for target, one in enumerate(best)]
+    assert sorted(picked) == sorted(drawn)
+
+
+def test_the_likelihood_of_a_network_that_knows_nothing_is_that_of_guessing(place: tuple[Config, Files]) -> None:
+    files, rock = place[1], torch.from_numpy(encode(rock_salt(), "nearest", 4))[None].expand(200, -1)
+    data = TokenData.load(files["tokens"])
+    model = load_network(files["weights"], data, "mask")
+    with torch.no_grad():
+        for parameter in model.network.parameters():
+            parameter.zero_()
+    kinds = data.vocabulary.kinds_of(rock)
+    fixed = (kinds == ELEMENT) | (kinds == PADDING)
+    found = log_likelihoods(model, rock, fixed, torch.Generator().manual_seed(0))
+    sizes = data.vocabulary.targets(kinds[0][~fixed[0]]).sum(-1).double()
+    assert float(found.mean()) == pytest.approx(-float(sizes.log().sum()), rel=0.05)
+
+
+def test_the_likeliest_structure_needs_a_mask_path(place: tuple[Config, Files]) -> None:
+    data = TokenData.load(place[1]["tokens"])
+    model = load_network(place[1]["weights"], data, "mask")
+    other = replace(model, path=build_path("uniform", data.vocabulary))
+    with pytest.raises(KinoflowError, match=r"run 'mask': prediction\.pick: likeliest needs a mask path"):
+        log_likelihoods(other, data.train[:1].long(), torch.zeros(1, data.length, dtype=torch.bool), torch.Generator())
 
 
 def jobs_of(config: Config) -> dict[str, list[str]]:
