@@ -199,7 +199,10 @@ def test_too_little_space_is_named_with_both_numbers(monkeypatch: pytest.MonkeyP
     assert "at least 1000000000000 MB are needed" in problem
 
 
-def test_a_new_experiment_needs_the_space_that_the_plan_says_and_one_that_goes_on_a_minimum() -> None:
+def test_a_new_experiment_needs_the_space_that_the_plan_says_and_one_that_goes_on_a_minimum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**9))
     board = config({"board": merge(BOARD, {"sampling": {"count": 10**9}})})
     [problem] = preflight(board, all_jobs(board)).problems
     assert "MB are needed; make room" in problem
