@@ -12,12 +12,10 @@ arXiv 2509.12178): a real structure is found if any prediction for its reduced c
 import math
 from collections.abc import Sequence
 from functools import cache
-from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from pipeline.crystals.compositions import Composition, composition_of
 from pipeline.crystals.crystal import Crystal
 from pipeline.crystals.peers import composition_valid_peers, structural_valid_peers
 from pipeline.crystals.table import Row, crystals_of, frame_of, records_of
@@ -77,9 +75,9 @@ def match_predictions(
     return frame_of(rows, COLUMNS)
 
 
-def _reduced(crystal: Crystal) -> Composition:
+def _reduced(crystal: Crystal) -> list[tuple[int, int]]:
     counts = crystal.composition
-    return composition_of({z: count // gcd(*counts.values()) for z, count in counts.items()})
+    return sorted((z, count // math.gcd(*counts.values())) for z, count in counts.items())
 
 
 def match(pair: tuple[Crystal, Crystal]) -> Match:

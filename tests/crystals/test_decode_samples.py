@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> Files:
     rows = np.stack([encode(rock_salt()), encode(wurtzite()), encode(rock_salt()), encode(rock_salt())])
     rows[1, 6] = tokens.PAD
     rows[3, 3:6] = tokens.FIRST_ANGLE + np.array([10, 130, 90])
-    SampleSet(torch.from_numpy(rows), {"run": "mask_cubic", "n": 4}).save(tmp_path / "samples")
+    SampleSet(torch.from_numpy(rows), {"run": "mask_cubic", "n": 4, "seed": 0}).save(tmp_path / "samples")
     return {name: tmp_path / name for name in ("samples", "table", "all.extxyz", "all.zip")}
 
 

@@ -28,7 +28,12 @@ CHANGES: dict[str, set[str]] = {
     "materials.crystals.hull=other.json": {"hull"},
     "materials.crystals.calibration=9": {"calibrate"},
     "materials.crystals.prediction.compositions=9": {"predict", "prediction_reference", "match_predictions"},
-    "materials.crystals.prediction.samples=9": {"predict", "prediction_reference", "match_predictions"},
+    "materials.crystals.prediction.samples=9": {
+        "predict",
+        "prediction_reference",
+        "match_predictions",
+        "prediction_table",
+    },
     "materials.crystals.prediction.seconds=9": {"match_predictions"},
     "materials.scoring.crystal_coverage.structure_cutoff=0.2": {"score"},
     "materials.paper=null": {"table"},

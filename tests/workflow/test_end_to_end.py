@@ -217,4 +217,4 @@ def test_a_run_that_is_killed_at_random_makes_the_same(finished: Project, tmp_pa
     assert "finished after 2 kills" in result.stdout
     same = re.search(r"(\d+) of (\d+) files are the same to the last byte", result.stdout)
     assert same is not None
-    assert int(same[1]) == int(same[2]) == 1 + 2 * 3 + 4 + 4 + 3 + 1
+    assert int(same[1]) == int(same[2]) == 1 + 2 * 3 + 4 + 4 + 4 + 3 + 1
