@@ -66,6 +66,7 @@ def draw(exhibits: Sequence[Exhibit], data: TokenData, options: Options) -> Figu
         axes.set_xlabel(f"perplexity of {key.removeprefix(BOUND)} (bound)", fontsize=8)
     _draw_points(last, points_of(runs, ENTROPY), trained)
     last.set_xlabel("entropy of a sample's tokens, nats", fontsize=8)
+    last.locator_params(axis="x", nbins=4)
     for scores in references.values():
         if {ENTROPY, JUDGED} <= scores.keys():
             last.plot(scores[ENTROPY], scores[JUDGED], marker="X", color="black", markersize=6, linestyle="")
