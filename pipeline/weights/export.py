@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline.config import Config, PathChoice
+from pipeline.config import Config, Experiment, PathChoice
+from pipeline.config.combinations import problems_of_combinations
 from pipeline.config.loading import write_config
 from pipeline.config.plugins import DATASETS
 from pipeline.errors import KinoflowError
@@ -35,6 +36,14 @@ class About:
     limits: str
 
 
+def alone(block: Experiment, run: str) -> Experiment:
+    """Return an experiment with one of its runs, and without metrics that need another one, such as a judge."""
+    only = block.model_copy(update={"runs": {run: block.runs[run]}, "seeds": (), "sweep": (), "search": None})
+    said = problems_of_combinations(only, (), complete=True)
+    needy = {problem.key[1] for problem in said if problem.key[:1] == ("scoring",)}
+    return only.model_copy(update={"scoring": {name: one for name, one in block.scoring.items() if name not in needy}})
+
+
 def export(
     config: Config,
     experiment: str,
@@ -58,7 +67,7 @@ def export(
     write_network(output / NETWORK, "weights", network, model.description.model_dump(mode="json"))
     without_data(data, model.description.path).save(output / TOKENS)
     block = config.experiments[experiment]
-    only = block.model_copy(update={"runs": {run: block.runs[run]}, "seeds": (), "sweep": (), "search": None})
+    only = alone(block, run)
     folders = {"results": "results", "data": type(config.data)()}
     write_config(output / CONFIG, config.model_copy(update={"experiments": {experiment: only}, **folders}))
     names = [NETWORK, TOKENS, CONFIG]

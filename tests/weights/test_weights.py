@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from pipeline.cli import main
 from pipeline.config import Crystals, PathChoice
+from pipeline.config.loading import load_config
 from pipeline.crystals.compositions import training_compositions, training_sizes
 from pipeline.crystals.evaluate import _references
 from pipeline.crystals.tokens import decode
@@ -22,7 +23,7 @@ from pipeline.store.parquet import read_table
 from pipeline.store.provenance import file_hash
 from pipeline.tokens.token_data import TokenData
 from pipeline.weights import finding
-from pipeline.weights.export import without_data
+from pipeline.weights.export import alone, without_data
 from pipeline.weights.folder import Weights
 
 Error = Callable[..., str]
@@ -174,3 +175,9 @@ def test_what_was_trained_on_is_not_new(salts: Salts, tmp_path: Path, monkeypatc
     known = TokenData.load(salts.tokens).train
     assert [crystal.composition for crystal in train] == [decode(row).crystal.composition for row in known.numpy()]
     assert main([*arguments, "--output", "out", "--rows", str(rows)]) == 2
+
+
+def test_a_run_alone_keeps_no_metric_that_another_run_judges() -> None:
+    text = load_config(Path(__file__).parents[2] / "config/demo.yaml").experiments["text"]
+    assert list(alone(text, "mask_ko").scoring) == ["perplexity"]
+    assert alone(text, "ar").scoring == text.scoring
