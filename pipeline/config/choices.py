@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # torch takes seconds to import
 
 Source: TypeAlias = "Plugins[Any] | Registry[Any]"
 CHECKED = {"choices": True}  # the context of a validation that checks choices
+USUAL_SIDES = {"cifar10": 32, "imagenet": 256}  # pixels, of the images that results are published for
 _PLAIN = (int, float, str, bool, type(None), Any)
 
 
@@ -78,7 +79,10 @@ class DataChoice(Choice):
     def subject(self) -> str:
         """What networks are trained on: the corpus, the set of images, or the data set itself."""
         chosen = self.options.get("corpus") or self.options.get("images") or self.name
-        return str(chosen["name"] if isinstance(chosen, dict) else chosen)
+        if not isinstance(chosen, dict):
+            return str(chosen)
+        name, size = chosen["name"], chosen.get("size")
+        return f"{name} at {size} x {size}" if size and size != USUAL_SIDES.get(name, size) else str(name)
 
 
 class ModelChoice(Choice):

@@ -159,6 +159,15 @@ def test_cifar10_trains_on_all_its_training_images_if_validation_comes_from_the_
     assert sorted(tests.tolist()) == sorted(PHOTOGRAPHS["test"].reshape(3, -1).tolist())
 
 
+def test_smaller_cifar10_has_the_means_of_squares_of_pixels(tmp_path: Path) -> None:
+    put_cifar10(tmp_path)
+    data = cifar10.read(cifar10.Options(validation=1, size=16), 0, tmp_path)
+    assert data.grid == (16, 16, 3)
+    wanted = PHOTOGRAPHS["test"].reshape(3, 16, 2, 16, 2, 3).mean(axis=(2, 4)).round().astype(np.uint8)
+    assert sorted(data.images["test"].flatten(1).tolist()) == sorted(wanted.reshape(3, -1).tolist())
+    assert cifar10.side(cifar10.Options(size=8)) == 8
+
+
 def test_both_kinds_of_files_give_the_same_photographs(tmp_path: Path) -> None:
     put_cifar10(tmp_path)
     put_cifar10_archive(tmp_path)

@@ -6,6 +6,7 @@ Its files are PNGs with one photograph per row, from an npm package, or the auth
 import json
 import tarfile
 import zlib
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -30,15 +31,18 @@ MEMBERS = {
 }
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 _SIDE = 32
-levels, side, channels, class_count = constant(256), constant(_SIDE), constant(3), constant(len(CLASSES))
+_AT_ONCE = 5000  # images that are made smaller together
+side = attrgetter("size")
+levels, channels, class_count = constant(256), constant(3), constant(len(CLASSES))
 
 
 class Options(Strict):
-    """Which files, how many of them are used, and whether mirrored photographs are trained on, too."""
+    """Which files, their size, how many of them are used, and whether mirrored photographs are trained on, too."""
 
     files: Literal["npm", "official"] = Field(
         "npm", description="npm: PNGs from a package; official: the archive of its author (cs.toronto.edu)"
     )
+    size: Literal[8, 16, 32] = Field(32, description="pixels along a side; 16 and 8: means of squares of pixels")
     augmentation: Literal["none", "flip"] = Field("flip", description="flip: train on mirrored photographs, too")
     train: int | None = Field(None, ge=1, description="train on at most so many; null: all that are not held out")
     validation: int = Field(1000, ge=1, description="held out for the validation loss")
@@ -58,6 +62,7 @@ def files(options: Options) -> list[str]:
 def read(options: Options, seed: int, cache: Path) -> ImageData:
     """Read the photographs, and hold out some of them."""
     sets = read_archive(cache) if options.files == "official" else read_pngs(cache)
+    sets = {split: (shrunk(images, options.size), labels) for split, (images, labels) in sets.items()}
     mirrored, held_from = options.augmentation, options.validation_from
     return split_images("cifar10", options, sets, seed, "cifar10", CLASSES, augmentation=mirrored, held_from=held_from)
 
@@ -94,6 +99,15 @@ def read_archive(cache: Path) -> dict[str, tuple[Tensor, Tensor]]:
         planes = torch.from_numpy(table[:, 1:].copy()).view(-1, 3, _SIDE, _SIDE)
         sets[split] = planes.permute(0, 2, 3, 1).contiguous(), labels
     return sets
+
+
+def shrunk(images: Tensor, size: int) -> Tensor:
+    """Return images uint8[N, S, S, 3] with `size` pixels a side, each the mean of a square; `size` divides S."""
+    times = images.shape[1] // size
+    if times == 1:
+        return images
+    squares = (part.view(-1, size, times, size, times, 3).float() for part in images.split(_AT_ONCE))
+    return torch.cat([part.mean(dim=(2, 4)).round().to(torch.uint8) for part in squares])
 
 
 def _rows(file: Path) -> Tensor:
