@@ -28,7 +28,7 @@ from pipeline.store.writable import check_distinct, check_file, check_folder
 GROUPS = (
     ("Begin", ("init", "check", "plan", "preflight", "fetch", "train-crystals")),
     ("Generate and evaluate", ("generate-", "evaluate-", "dft-")),
-    ("Look at results", ("trace", "show", "compare", "report-page", "serve")),
+    ("Look at results", ("trace", "show", "compare", "cost", "report-page", "serve")),
 )
 STAGES = "Stages of the workflow, which it calls in their order"
 UPKEEP = "For the upkeep of a project"

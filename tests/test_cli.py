@@ -37,14 +37,15 @@ STAGES = (
     ),
     *("predict",),
     *("prediction-reference", "prediction-table", "prepare", "prepare-images", "prepare-pixels", "protocols"),
-    *("reference", "relax", "sample", "score", "search", "sweeps", "table", "texts", "tokenizer-report", "train"),
+    *("reference", "relax", "sample", "score", "search", "seeds", "sweeps", "table", "texts"),
+    *("tokenizer-report", "train"),
     *("train-classifier", "train-tokenizer"),
 )
 COMMANDS = (  # as the help lists them
     *("check", "fetch", "init", "plan", "preflight", "train-crystals"),
     *("dft-collect", "dft-inputs", "evaluate-crystals", "evaluate-images"),
     *("generate-crystals", "generate-images", "generate-text"),
-    *("compare", "report-page", "serve", "show", "trace"),
+    *("compare", "cost", "report-page", "serve", "show", "trace"),
     *("calibrate-models", "dvc", "evidence", "export-weights", "jobs", "reference-energies", "schema"),
     *STAGES,
 )

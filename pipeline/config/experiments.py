@@ -26,7 +26,9 @@ from pipeline.config.runs import Run, Sampling, Search, Sweep, Training
 from pipeline.errors import did_you_mean
 from pipeline.store.paper import paper_tables
 
-TAKEN = "calibration prediction protocols tokenizer classifier sweeps path oracle claims"  # endings of further files
+TAKEN = (
+    "calibration prediction protocols tokenizer classifier sweeps seeds path oracle claims"  # endings of other files
+)
 
 
 def _not_a_further_file(name: str) -> str:
@@ -209,6 +211,12 @@ class Experiment(Strict):
         if not self.runs:
             return []
         return [name for name in REFERENCES if not absent.get(name)]
+
+    @property
+    def seed_runs(self) -> dict[str, list[str]]:
+        """The runs that `seeds` trains again, each with the names of all its trainings: its own, then the others."""
+        found = {run: [run, *(f"{run}_seed_{seed}" for seed in self.seeds)] for run in self.runs}
+        return {run: names for run, names in found.items() if self.seeds and self.runs.keys() >= set(names)}
 
 
 class Config(Strict):

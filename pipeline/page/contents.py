@@ -19,6 +19,7 @@ from pipeline.tokens.token_data import TokenData
 
 NULLS = ("independent", "shuffled")
 FURTHER = {
+    Place.SEEDS_TABLE: "Means over seeds",
     Place.PROTOCOLS_TABLE: "Stable, unique and novel by several protocols",
     Place.PREDICTION_TABLE: "Structure prediction",
     Place.CALIBRATION_TABLE: "How far the energies can be trusted",

@@ -22,6 +22,7 @@ class Place(StrEnum):
     SCORES = "scores/{experiment}/{name}.json"
     HEADLINE = "headlines/{experiment}/{name}.json"
     TABLE = "tables/{experiment}"  # .csv, .md, .json
+    SEEDS_TABLE = "tables/{experiment}_seeds"  # .csv, .md, .json
     FIGURE = "figures/{experiment}.png"
 
     ROWS = "rows/{experiment}.parquet"

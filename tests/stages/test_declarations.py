@@ -39,7 +39,7 @@ def test_declarations_are_read_without_heavy_packages() -> None:
     assert not {*HEAVY} & set(run(code).split())
 
 
-@pytest.mark.parametrize("stage", ["table", "sweeps", "texts", "gather", "gather_relaxed", "prediction_table"])
+@pytest.mark.parametrize("stage", ["table", "seeds", "sweeps", "texts", "gather", "gather_relaxed", "prediction_table"])
 def test_jobs_that_only_join_or_write_tables_or_texts_import_nothing_heavy(stage: str) -> None:
     tree = ast.parse((PACKAGE / f"stages/{stage}.py").read_text())
     modules = sorted({node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module})
@@ -58,7 +58,7 @@ def jobs() -> list[tuple[str, Job]]:
 
 def test_every_stage_has_jobs_in_the_demo_but_those_for_judges_shards_and_oracles(jobs: list[tuple[str, Job]]) -> None:
     assert STAGES.keys() - {name for name, _ in jobs} == {
-        *("judge", "judge_energies", "gather", "gather_relaxed", "oracle", "claims"),
+        *("judge", "judge_energies", "gather", "gather_relaxed", "oracle", "claims", "seeds"),
     }
 
 

@@ -117,7 +117,7 @@ def test_a_learning_rate_of_one_run_trains_that_run_only(finished: Project) -> N
 
 def test_a_further_seed_trains_only_that_seed(finished: Project) -> None:
     jobs = finished.planned(values="{seeds: [1]}")
-    assert without_total(jobs) == AFTER_SAMPLING | {"train": 2, "sample": 4, "gather": 2, "score": 2}
+    assert without_total(jobs) == AFTER_SAMPLING | {"train": 2, "sample": 4, "gather": 2, "score": 2, "seeds": 1}
 
 
 def test_a_further_run_schedules_only_its_own_jobs(finished: Project) -> None:

@@ -1,6 +1,7 @@
 # Scores of runs and references (a reference has no network), the tables and figures made from them, and the page of all.
 localrules:
     table,
+    seeds,
     figure,
     report_page,
 
@@ -56,6 +57,23 @@ rule table:
         "{input.scores:q} --csv {output.csv:q} --markdown {output.markdown:q} --numbers {output.numbers:q} > {log:q} 2>&1"
 
 
+rule seeds:
+    """Make the table of an experiment's means over seeds."""
+    input:
+        scores=rows_at(Place.SCORES),
+    output:
+        **table_at(Place.SEEDS_TABLE),
+    log:
+        f"{LOGS}/seeds/{{experiment}}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        **declared("seeds"),
+    shell:
+        "python -m pipeline seeds --config {params.config:q} --experiment {wildcards.experiment} --scores "
+        "{input.scores:q} --csv {output.csv:q} --markdown {output.markdown:q} --numbers {output.numbers:q} > {log:q} 2>&1"
+
+
 rule figure:
     """Draw the figure of an experiment."""
     input:
@@ -84,6 +102,7 @@ rule figure:
 
 
 want("table", Place.TABLE, ".csv", ".md", ".json")
+want("seeds", Place.SEEDS_TABLE, ".csv", ".md", ".json")
 want("figure", Place.FIGURE)
 
 
