@@ -1,9 +1,13 @@
-from pipeline.stages.declaration import stage
+from pipeline.stages.declaration import Plot, stage
 from pipeline.stages.job import Job
 from pipeline.stages.parameters import Csv, Markdown, Numbers, Scores
 
 
-@stage(settings=lambda job: {"seeds": job.block.seed_runs}, when=lambda job: bool(job.block.seeds))
+@stage(
+    settings=lambda job: {"seeds": job.block.seed_runs},
+    when=lambda job: bool(job.block.seeds),
+    plot=lambda job: Plot("value", "run", f"{job.experiment}: means over seeds", "bar_horizontal"),
+)
 def seeds(job: Job, *, csv: Csv, markdown: Markdown, numbers: Numbers, scores: Scores = ()) -> None:
     """Make the table of an experiment's means over seeds.
 
