@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.config.plugins import METRICS
+from pipeline.config.contracts import JudgedMetricPlugin
 from pipeline.errors import KinoflowError
 from pipeline.stages.declaration import stage
 from pipeline.stages.job import Job
@@ -25,10 +25,10 @@ def judge(job: Job, *, output: Output) -> None:
     from pipeline.store.provenance import file_hash
     from pipeline.text.judge import ChosenJudge, JudgeError
 
-    scoring = job.block.scoring
-    if METRIC not in scoring:
+    judged = [metric for metric in job.metrics if isinstance(metric.plugin, JudgedMetricPlugin)]
+    if not judged:
         raise KinoflowError(f"experiments.{job.experiment}.scoring: has no {METRIC}, so nothing is judged; add it")
-    chosen = ChosenJudge.of(METRICS.options(METRIC, scoring[METRIC]).judge)
+    chosen = ChosenJudge.of(judged[0].options.judge)
     record: dict[str, Any] = {"judge": chosen.label, "revision": None, "files": {}}
     files: tuple[Path, ...] = ()
     if chosen.run is None:  # a judge that is a run of the experiment is not trained yet

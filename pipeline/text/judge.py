@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pipeline.config import NestedChoice
 from pipeline.config.contracts import JudgePlugin
@@ -16,6 +16,7 @@ from pipeline.errors import KinoflowError
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
+    from torch import Tensor
 
     from pipeline.text.judges.likelihood import Judge
     from pipeline.tokens.token_data import TokenData
@@ -61,6 +62,12 @@ class ChosenJudge(Chosen[JudgePlugin]):
         """Return the judge, ready to use; if it is missing, raise an error that says how to get one."""
         judge: Judge = self.plugin.load(self.options, cache=cache, weights=weights, data=data, device=device)
         return judge
+
+
+def last_states(network: Any, x: Tensor, last: Tensor) -> Tensor:
+    """Return the features [B, F], before the logits, of the tokens at the places `last` [B] of sequences x [B, D]."""
+    states: Tensor = network.base_model(x, use_cache=False).last_hidden_state
+    return states[range(len(x)), last]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How surprised a language model is by texts: the negative log-likelihood of each, window by window."""
+"""How surprised a language model is by texts, window by window, and the features that it gives them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from pipeline.errors import KinoflowError
 from pipeline.store.progress import Progress
 from pipeline.text.tokenizer import END
 
@@ -17,6 +18,7 @@ _LOGITS = 2**27  # at most so many logits in one batch (half a gigabyte), unless
 _TOKENS = 2**13  # at most so many tokens in one batch, whatever the vocabulary
 
 Encode = Callable[[Sequence[str]], Sequence[Sequence[int]]]  # texts -> tokens of each, without any special ones
+LastStates = Callable[[Tensor, Tensor], Tensor]  # x [B, D], last places [B] -> features [B, F] of the tokens there
 NextLogits = Callable[[Tensor], Tensor]  # x [B, D] -> logits [B, D - 1, K] of all but the first, given those before
 
 
@@ -24,8 +26,8 @@ NextLogits = Callable[[Tensor], Tensor]  # x [B, D] -> logits [B, D - 1, K] of a
 class Judge:
     """A language model with `size` tokens of its own, which sees at most `window` of them at once.
 
-    `end` are its tokens for the end of a document. If the model is not ours, `revision` is its commit, and `files` are
-    those it was read from.
+    `end` are its tokens for the end of a document. `last_states` gives features of a text, if it has any. If it is not
+    our model, `revision` is its commit, and `files` are those it was read from.
     """
 
     encode: Encode
@@ -34,6 +36,7 @@ class Judge:
     window: int
     end: tuple[int, ...]
     device: torch.device
+    last_states: LastStates | None = None
     revision: str | None = None
     files: tuple[Path, ...] = ()
 
@@ -50,18 +53,43 @@ class Judge:
             for number, tokens in enumerate(self._tokens_of(texts))
             for start in range(0, len(tokens) - 1, self.window)  # a last token alone would make no window
         ]
-        windows.sort(key=lambda window: -len(window[1]))  # similar lengths together, so that little is padded
         done = 0
         with Progress("judging", len(windows), unit="window") as progress:
-            while done < len(windows):
-                rows = max(1, min(_TOKENS, _LOGITS // self.size) // len(windows[done][1]))
-                batch = windows[done : done + rows]
+            for batch in self._batches(windows):
                 for (number, tokens), value in zip(batch, self._nats_of([tokens for _, tokens in batch]), strict=True):
                     nats[number] += value
                     counts[number] += len(tokens) - 1
                 done += len(batch)
                 progress.advance(done)
         return nats, counts
+
+    @torch.no_grad()
+    def features(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the features [N, F] of the last token of each text, or of its first window."""
+        if self.last_states is None:
+            raise KinoflowError("scoring.mauve.judge: a run of the experiment has no features; name another judge")
+        windows = [
+            (number, torch.tensor((tokens or self.end)[: self.window]))
+            for number, tokens in enumerate(self._tokens_of(texts))
+        ]
+        found: dict[int, Tensor] = {}
+        with Progress("features", len(windows), unit="text") as progress:
+            for batch in self._batches(windows):
+                x = torch.nn.utils.rnn.pad_sequence([tokens for _, tokens in batch], batch_first=True).to(self.device)
+                last = torch.tensor([len(tokens) - 1 for _, tokens in batch], device=self.device)
+                states = self.last_states(x, last).double().cpu()
+                found |= {number: state for (number, _), state in zip(batch, states, strict=True)}
+                progress.advance(len(found))
+        features: NDArray[np.float64] = torch.stack([found[number] for number in range(len(texts))]).numpy()
+        return features
+
+    def _batches(self, windows: Sequence[tuple[int, Tensor]]) -> Iterator[Sequence[tuple[int, Tensor]]]:
+        """Yield numbered windows in batches of similar lengths, so that little is padded."""
+        left = sorted(windows, key=lambda window: -len(window[1]))
+        while left:
+            rows = max(1, min(_TOKENS, _LOGITS // self.size) // len(left[0][1]))
+            yield left[:rows]
+            left = left[rows:]
 
     def _tokens_of(self, texts: Sequence[str]) -> Iterator[list[int]]:
         """Yield the tokens of each text, with the judge's own end tokens where a document ends."""

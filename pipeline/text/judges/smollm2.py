@@ -14,7 +14,7 @@ from pydantic import Field
 
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
-from pipeline.text.judge import JudgeError, silence
+from pipeline.text.judge import JudgeError, last_states, silence
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     import tokenizers
@@ -70,6 +70,7 @@ def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData
     return Judge(
         encode=lambda texts: [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))],
         next_logits=lambda x: network(x[:, :-1], use_cache=False).logits,
+        last_states=lambda x, last: last_states(network, x, last),
         size=tokenizer.get_vocab_size(),
         window=options.window,
         end=(tokenizer.get_vocab()[END],),

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pipeline.config import Strict
 from pipeline.errors import KinoflowError
-from pipeline.text.judge import JudgeError, silence
+from pipeline.text.judge import JudgeError, last_states, silence
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     import torch
@@ -71,6 +71,7 @@ def load(options: Options, *, cache: Path, weights: Path | None, data: TokenData
     return Judge(
         encode=encode,
         next_logits=lambda x: network(x[:, :-1], use_cache=False).logits,
+        last_states=lambda x, last: last_states(network, x, last),
         size=network.config.vocab_size,
         window=options.window,
         end=tuple(encode(["\n\n"])[0]) if end is None else (end,),
