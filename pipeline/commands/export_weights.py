@@ -17,11 +17,11 @@ def export_weights(
     tokens: Path | None = None,
     weights: Path | None = None,
     tokenizer: Tokenizer = None,
+    hub: str | None = None,
 ) -> None:
     """Write the weights of a run to a folder that others can use with --weights.
 
-    The folder has the network in numbers of 16 bits, what generation needs besides, checksums, and a model card. It can
-    be put on the Hugging Face Hub as it is: `hf upload user/name FOLDER`.
+    The folder has the network in numbers of 16 bits, what generation needs besides, checksums, and a model card.
 
     Args:
         experiment: name of the experiment in the configuration
@@ -32,8 +32,10 @@ def export_weights(
         scores: scores for the card, from `score`, `evaluate-crystals` or `evaluate-images`
         tokens: tokens (default: those of the scale's results)
         weights: weights from `train` (default: those of the scale's results)
+        hub: repository on the Hugging Face Hub to upload the folder to, user/name (default: none)
     """
     from pipeline.weights.export import About, export
+    from pipeline.weights.finding import publish
 
     job = given.job(experiment, run)
     tokens, weights = given.trained(job, tokens, weights)
@@ -49,3 +51,5 @@ def export_weights(
         output=output,
     )
     print(f"{output}: use it with --weights {output}")
+    if hub is not None:
+        print(f"{publish(output, hub)}: use it with --weights hub:{hub}")

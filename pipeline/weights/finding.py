@@ -1,4 +1,4 @@
-"""Where weights are: in the project's folder `weights`, in any folder, or on the Hugging Face Hub."""
+"""Where weights are, and go: in the project's folder `weights`, in any folder, or on the Hugging Face Hub."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,7 @@ from pipeline.weights.folder import CARD, CONFIG, INDEX, NETWORK, TOKENIZER, TOK
 
 SHIPPED = shipped.SHIPPED / "weights"
 HUB = "hub:"
+FILES = [INDEX, CARD, NETWORK, TOKENS, CONFIG, TOKENIZER]
 
 
 def folder_of(name: str) -> Path:
@@ -32,10 +33,27 @@ def _from_hub(name: str) -> Path:
     repository, _, revision = name.removeprefix(HUB).partition("@")
     if ".." in revision:  # it becomes part of a path in the cache
         raise KinoflowError(f"--weights {name}: {revision!r} is no commit, tag or branch; name one")
-    files = [INDEX, CARD, NETWORK, TOKENS, CONFIG, TOKENIZER]
     try:
-        return Path(snapshot_download(repository, revision=revision or None, allow_patterns=files))
+        return Path(snapshot_download(repository, revision=revision or None, allow_patterns=FILES))
     except (*HfHubHTTPError.__bases__, ValueError) as error:  # type: ignore[misc]  # HTTP, network; wrong names
         why = str(error).strip().splitlines()[0]
         fix = "check the name and the network (HF_ENDPOINT, https_proxy), or give the path of a copy"
         raise KinoflowError(f"--weights {name}: cannot be had from the Hub ({why}); {fix}") from error
+
+
+def publish(folder: Path, repository: str) -> str:
+    """Upload a folder of weights to `user/name` on the Hub, in one commit, and return the address of the commit."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        api = HfApi()
+        api.create_repo(repository, exist_ok=True)
+        message = f"Upload {folder.name}"
+        return api.upload_folder(
+            repo_id=repository, folder_path=folder, allow_patterns=FILES, commit_message=message
+        ).commit_url
+    except (*HfHubHTTPError.__bases__, ValueError) as error:  # type: ignore[misc]  # HTTP, network; wrong names
+        why = str(error).strip().splitlines()[0]
+        fix = f"log in with `hf auth login`, check the name, then run `hf upload {repository} {folder}`"
+        raise KinoflowError(f"--hub {repository}: {folder} is written, but not uploaded ({why}); {fix}") from error

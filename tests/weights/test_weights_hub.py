@@ -10,9 +10,15 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from conftest import Salts
+from huggingface_hub import CommitInfo, HfApi
+
+from pipeline.errors import KinoflowError
+from pipeline.weights.finding import folder_of, publish
+from pipeline.weights.folder import Weights
 
 ROOT = str(Path(__file__).parents[2])
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -103,3 +109,39 @@ def test_a_hub_that_lacks_them_or_cannot_be_reached_is_reported(
     said = generate(f"hub:{REPOSITORY}")
     assert f"error: --weights hub:{REPOSITORY}: cannot be had from the Hub" in said
     assert "give the path of a copy" in said
+
+
+def test_a_folder_is_uploaded_whole_and_in_one_commit(
+    salts: Salts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Local(HfApi):
+        """A hub in a folder of this machine."""
+
+        def create_repo(self, repo_id: str, **given: Any) -> Any:
+            (tmp_path / repo_id).mkdir(parents=True)
+
+        def upload_folder(self, *, repo_id: str, folder_path: Path, allow_patterns: list[str], **given: Any) -> Any:
+            for name in allow_patterns:
+                if (folder_path / name).is_file():
+                    shutil.copy(folder_path / name, tmp_path / repo_id / name)
+            return CommitInfo(f"hub/{repo_id}/commit/{COMMIT}", "", "", COMMIT)
+
+    monkeypatch.setattr("huggingface_hub.HfApi", Local)
+    assert publish(salts.exported, REPOSITORY) == f"hub/{REPOSITORY}/commit/{COMMIT}"
+    there = tmp_path / REPOSITORY
+    assert {file.name for file in there.iterdir()} == {file.name for file in salts.exported.iterdir()}
+    assert folder_of(str(there)) == there
+    assert Weights.open(there).index == Weights.open(salts.exported).index
+
+
+def test_an_upload_that_fails_says_that_the_folder_is_there_and_how_to_go_on(
+    salts: Salts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(HfApi, "create_repo", refuse)
+    with pytest.raises(
+        KinoflowError, match=r"not uploaded \(no network\); .*hf upload someone/our_salts"
+    ):
+        publish(salts.exported, REPOSITORY)
