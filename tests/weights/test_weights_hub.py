@@ -141,7 +141,5 @@ def test_an_upload_that_fails_says_that_the_folder_is_there_and_how_to_go_on(
         raise ConnectionError("no network")
 
     monkeypatch.setattr(HfApi, "create_repo", refuse)
-    with pytest.raises(
-        KinoflowError, match=r"not uploaded \(no network\); .*hf upload someone/our_salts"
-    ):
+    with pytest.raises(KinoflowError, match=r"not uploaded \(no network\); .*hf upload someone/our_salts"):
         publish(salts.exported, REPOSITORY)
