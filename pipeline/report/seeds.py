@@ -42,7 +42,7 @@ def make_seed_table(
 
 def rows_of(metric: str, values: Mapping[str, Sequence[float]]) -> list[Row]:
     """Return a row with the mean of each run, and one for each two runs with the first minus the second."""
-    better = column_of(metric)
+    column = column_of(metric)
     means = [
         {"metric": metric, "run": run, "than": "", "seeds": len(those)} | _interval(mean(those), *_spread(those))
         for run, those in values.items()
@@ -52,9 +52,9 @@ def rows_of(metric: str, values: Mapping[str, Sequence[float]]) -> list[Row]:
         bounds = _interval(mean(those) - mean(others), *_joint_spread(those, others))
         ahead = NEITHER
         if bounds["value_low"] > 0 or bounds["value_high"] < 0:
-            ahead = run if better.beats(mean(those), mean(others)) else than
+            ahead = run if column.beats(mean(those), mean(others)) else than
         seeds = min(len(those), len(others))
-        verdict = {"better": ahead} if better.better else {}
+        verdict = {"better": ahead} if column.better else {}
         differences.append({"metric": metric, "run": run, "than": than, "seeds": seeds} | bounds | verdict)
     return means + differences
 
@@ -96,9 +96,7 @@ def _cell(row: Row | None) -> str:
 
 def _numbers_of(run: str, rows: Sequence[Row]) -> dict[str, Any]:
     own = [row for row in rows if row["run"] == run and not row["than"]]
-    return {
-        f"{row['metric']}{ending}": row[f"value{ending}"] for row in own for ending in ("", LOW, HIGH)
-    }  # no number of a difference: `dvc metrics diff` compares runs
+    return {f"{row['metric']}{ending}": row[f"value{ending}"] for row in own for ending in ("", LOW, HIGH)}
 
 
 def _spread(values: Sequence[float]) -> tuple[float, float]:
