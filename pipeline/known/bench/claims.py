@@ -93,9 +93,9 @@ CLAIMS = (
     ),
     Claim(
         "grid",
-        "a grid of equal jumps makes smaller errors than equal steps",
+        "a grid of equal jumps, or one fitted on other distributions, makes smaller errors than equal steps",
         "grid",
-        (("equal_jumps", "uniform"),),
+        (("equal_jumps", "uniform"), ("fitted", "uniform"), ("fitted", "equal_jumps")),
         paper=False,
     ),
     Claim(
@@ -104,6 +104,20 @@ CLAIMS = (
         "corrector",
         (("remask", NONE), ("refresh", NONE)),
         lambda row, steps: row["NFE"] >= steps.many,
+        paper=False,
+    ),
+    Claim(
+        "second_order",
+        "at equal evaluations the second-order scheme makes smaller errors than the plain one of first order",
+        "scheme",
+        (("theta_trapezoidal", "plain"),),
+        paper=False,
+    ),
+    Claim(
+        "confidence",
+        "on mask paths, unmasking the surest tokens first makes smaller errors than a random order",
+        "scheme",
+        (("confidence", "plain"),),
         paper=False,
     ),
     Claim(
