@@ -132,7 +132,12 @@ class _Trials:
     def problems(self, run: Run) -> list[Problem]:
         """Return what is wrong with a run; keys are relative to the run."""
         tried = run.model_dump_json(
-            include={"path": True, "loss": True, "model": True, "sampling": {"velocity", "step", "scheme", "grid", "corrector"}}
+            include={
+                "path": True,
+                "loss": True,
+                "model": True,
+                "sampling": {"velocity", "step", "scheme", "grid", "corrector"},
+            }
         )
         if tried not in self._made:
             self._made[tried] = list(self._try(run))

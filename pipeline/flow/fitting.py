@@ -1,14 +1,13 @@
 """Where along t a sampler makes its errors, measured in a pilot run: what a fitted grid of times needs.
 
-In a step, every token draws x1 without knowing of the others' jumps. This is an error only for tokens that jump, and only
-as far as the others' jumps change their posterior. So the error of a step is measured by both together: for each token
-that jumps in the next step, the total variation between its posterior and what it was a step earlier. This needs no
-truth, so a network will do. On mask paths, tokens that do not depend on each other show no error.
+In a step, every token draws x1 without knowing of the others' jumps. This is an error only for tokens that jump, and
+only as far as the others' jumps change their posterior. So the error of a step is measured by both together: for each
+token that jumps in the next step, the total variation between its posterior and what it was a step earlier. This needs
+no truth, so a network will do. Tokens that do not depend on each other show no error.
 """
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from pipeline.flow.categorical import draw
@@ -18,7 +17,6 @@ from pipeline.flow.posterior import Model
 from pipeline.flow.sampler import sample
 from pipeline.flow.schemes.base import Scheme, Walk
 from pipeline.flow.schemes.theta_trapezoidal import carry
-
 
 _LEAST = 1e-7  # times are float32, so that posteriors differ by about as much
 

@@ -76,8 +76,7 @@ def _equal_shares(amounts: np.ndarray, steps: int) -> list[float]:
     """Return times with equal shares of amounts that are given for equal parts of the time."""
     times = np.arange(len(amounts) + 1) / len(amounts)
     total = np.concatenate([[0.0], amounts]).cumsum()
-    more = np.concatenate([[True], np.diff(total) > 0])  # leave out times at which there is no more than before
-    inner = np.interp(np.arange(1, steps) / steps * total[-1], total[more], times[more])
+    inner = np.interp(np.arange(1, steps) / steps * total[-1], total, times)
     return [0.0, *inner.tolist(), 1.0]
 
 

@@ -68,8 +68,9 @@ class PosteriorSampler:
     """Draws x1 from a model's posterior, sharpened by the filters, from rows over the tokens of one kind only.
 
     Nothing here waits for the device but the checks of logits, which a block of `deferred_checks` puts off. `draw` is
-    `draw_from_logits` with its filters, and `filters` are these alone. If the model `answers_at` some places, it takes them as `at` [n] and returns
-    only their logits, [n, K]. Tokens that are not `allowed` get no mass, before the filters see the rest.
+    `draw_from_logits` with its filters, and `filters` are these alone. If the model `answers_at` some places, it takes
+    them as `at` [n] and returns only their logits, [n, K]. Tokens that are not `allowed` get no mass, before the
+    filters see the rest.
     """
 
     def __init__(

@@ -99,12 +99,12 @@ def sample(
     scheme = build_scheme(scheme) if isinstance(scheme, str) else scheme
     scheme.check(transition)
     chances = _chances(transition, scheme, grid, way, clamp)
-    filters = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    draw, sharpened = partial(draw_from_logits, **filters), partial(sharpen, **filters)
+    draw = partial(draw_from_logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    filters = partial(sharpen, temperature=temperature, top_k=top_k, top_p=top_p)
     if allowed is not None:
         allowed = allowed.on(kinds.device)
         allowed.check(path.vocabulary, kinds, clamp)
-    posterior = PosteriorSampler(model, path, draw, labels, answers_at, allowed, sharpened)
+    posterior = PosteriorSampler(model, path, draw, labels, answers_at, allowed, filters)
     evaluations = scheme.evaluations * (len(grid) - 1)
     with deferred_checks():
         x = path.sample_source(kinds, generator)

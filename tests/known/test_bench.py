@@ -141,7 +141,15 @@ def test_a_bench_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mo
 
 def measured_pair(better: list[float], worse: list[float]) -> list[dict[str, Any]]:
     """Return two rows that differ in their velocity only."""
-    common = {"path": "metric", "scheduler": "", "step": "exact", "scheme": "plain", "grid": "uniform", "corrector": "none", "weight": ""}
+    common = {
+        "path": "metric",
+        "scheduler": "",
+        "step": "exact",
+        "scheme": "plain",
+        "grid": "uniform",
+        "corrector": "none",
+        "weight": "",
+    }
     return [
         {"conditions": common | {"velocity": velocity, "NFE": 16}, "errors": {"pairs": errors}}
         for velocity, errors in (("kinetic_optimal", better), ("campbell", worse))

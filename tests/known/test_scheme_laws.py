@@ -159,7 +159,7 @@ def test_a_scheme_without_a_known_law_is_an_error(monkeypatch: pytest.MonkeyPatc
     from pipeline.known.bench import law
 
     monkeypatch.setattr(law, "STEPS_OF_LAWS", {})
-    with pytest.raises(KinoflowError, match="scheme 'plain': its law cannot be computed; set oracle.law to samples"):
+    with pytest.raises(KinoflowError, match=r"scheme 'plain': its law cannot be computed; set oracle.law to samples"):
         law_of(truth_of(SOFT), "mask", 4)
 
 
@@ -186,7 +186,7 @@ def test_a_fitted_grid_is_fitted_on_other_chains_and_beats_equal_steps(tmp_path:
 
 def test_one_distribution_alone_cannot_be_fitted(tmp_path: Path) -> None:
     oracle = bench(rows=[{"grid": ["fitted"], "paths": ["mask"], "steps": [4]}])
-    with pytest.raises(KinoflowError, match="^data: a fitted grid needs other distributions to be fitted on"):
+    with pytest.raises(KinoflowError, match=r"^data: a fitted grid needs other distributions to be fitted on"):
         measure(BOARD, oracle, 0, Journal(tmp_path / "journal", "x"), "data")
 
 

@@ -33,7 +33,9 @@ def evaluations(path: PathChoice, sampling: Sampling, shape: Shape) -> float:
     if built.scheduler.token_dependent and shape.vocabulary.size * sampling.steps > _MOST:
         return sampling.steps
     chances = chances_of(
-        rates_of(built, velocity), STEPS.get(sampling.step.name), GRIDS.bind(sampling.grid.name, **sampling.grid.options)(built, sampling.steps)
+        rates_of(built, velocity),
+        STEPS.get(sampling.step.name),
+        GRIDS.bind(sampling.grid.name, **sampling.grid.options)(built, sampling.steps),
     )
     return sampling.steps if chances is None else expected_visits(chances, shape.positions)
 

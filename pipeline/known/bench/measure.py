@@ -19,12 +19,11 @@ from pipeline.known.bench.errors import (
     labels_of,
 )
 from pipeline.known.bench.law import Laws
-from pipeline.known.bench.rows import Row, rows_of
+from pipeline.known.bench.rows import FITTED, Row, rows_of
 from pipeline.known.bench.truth import Truth
 from pipeline.store.journal import Journal
 from pipeline.store.progress import Progress
 
-FITTED = "fitted"
 PILOT_STEPS, PILOT_TOKENS = 32, 4000  # of each distribution
 TRUE, NULL = "the truth itself (floor)", "independent tokens (null)"
 

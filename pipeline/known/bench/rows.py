@@ -18,6 +18,7 @@ from pipeline.flow.velocities.net_rates import out_of
 
 CONTROL = "wrong sign (control)"  # a broken velocity: a bench that does not notice it sees nothing
 NONE = "none"
+PLAIN, FITTED = "plain", "fitted"
 CONDITIONS = ("path", "scheduler", "velocity", "step", "scheme", "grid", "corrector", "weight", "NFE")
 
 
@@ -43,7 +44,7 @@ class Row:
     grid: str
     corrector: Corrector | None
     evaluations: int
-    scheme: str = "plain"
+    scheme: str = PLAIN
     scheme_options: Options = ()
     measured: tuple[float, ...] | None = None
 
