@@ -29,7 +29,11 @@ def time_grid(steps: int) -> list[float]:
 
 @GRIDS.register("uniform")
 def uniform(path: Path, steps: int) -> list[float]:
-    """Return equal steps, as in the paper."""
+    """Return equal steps, as in the paper.
+
+    >>> uniform(build_path("mask", Vocabulary.single(4, specials=1)), 2)
+    [0.0, 0.5, 1.0]
+    """
     return time_grid(steps)
 
 

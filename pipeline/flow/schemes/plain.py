@@ -7,7 +7,7 @@ from pipeline.flow.schemes.registry import SCHEMES
 
 
 class Plain(Scheme):
-    """Draw x1 given x_t, then x_{t+h} given both (alg:alg_sampling)."""
+    """Draw x1 given x_t, then x_{t+h} given both."""
 
     def step(self, walk: Walk, x: Tensor, t: float, t_next: float) -> Tensor:
         return walk.move(x, walk.draw(x, t), t, t_next)
