@@ -16,7 +16,7 @@ from pipeline.flow.vocabulary import Vocabulary
 from pipeline.known.bench.errors import drawn, errors_of_law
 from pipeline.known.bench.law import Laws
 from pipeline.known.bench.measure import measure
-from pipeline.known.bench.rows import Row
+from pipeline.known.bench.rows import Row, rows_of
 from pipeline.known.bench.truth import Truth
 from pipeline.known.chain import Chains
 from pipeline.store.journal import Journal
@@ -195,4 +195,6 @@ def test_a_fitted_row_needs_what_was_measured() -> None:
     row = Row("mask", "kinetic_optimal", (), "exact", "fitted", None, 4)
     with pytest.raises(FlowError, match="fitted needs what was `measured`"):
         row.times(truth.path(bench().paths["mask"]))
+    given = bench(rows=[{"grid": [{"name": "fitted", "measured": [3.0, 1.0]}], "paths": ["mask"], "steps": [4]}])
+    assert replace(row, measured=(3.0, 1.0)) in rows_of(given)  # then there is no pilot run
     assert replace(row, measured=(3.0, 1.0)).times(truth.path(bench().paths["mask"]))[3] == 0.5

@@ -42,10 +42,10 @@ def measure(data: DataChoice, oracle: Oracle, seed: int, finished: Journal, key:
         for path in oracle.paths:
             bench = _Bench(truth, oracle, path, seed)
             of_path = [row for row in rows if row.path == path]
-            if any(row.grid == FITTED for row in of_path):
+            if any(map(_needs_pilot, of_path)):
                 measured = tuple(finished.once(f"pilot {path}", partial(_pilot, data, oracle, path, seed, key)))
             for row in of_path:
-                given = replace(row, measured=measured) if row.grid == FITTED else row
+                given = replace(row, measured=measured) if _needs_pilot(row) else row
                 errors[row] = finished.once(str(row), partial(bench.errors, given))
                 progress.advance(len(errors), row.path)
     found = [{"conditions": {"path": name}, "errors": of_one} for name, of_one in references.items()]
@@ -65,6 +65,10 @@ class _Bench:
             return errors_of_law(self._truth, self._laws.law(row))
         generator = torch.Generator().manual_seed(self._seed)
         return errors_of_samples(self._truth, drawn(self._truth, self._path, row, self._oracle.count, generator))
+
+
+def _needs_pilot(row: Row) -> bool:
+    return row.grid == FITTED and row.measured is None
 
 
 def _pilot(data: DataChoice, oracle: Oracle, path: str, seed: int, key: str) -> list[float]:

@@ -34,7 +34,7 @@ Options = tuple[tuple[str, Any], ...]
 class Row:
     """One sampler at one number of evaluations; `path` is its name in the configuration.
 
-    A fitted grid gets what was `measured`.
+    A fitted grid needs what was `measured`; the bench measures it if the configuration does not give it.
     """
 
     path: str
@@ -121,4 +121,6 @@ def _listed(oracle: Oracle) -> Iterator[Row]:
         )
         for path, velocity, step, grid, corrector, scheme, steps in chosen:
             options, of_scheme = tuple(velocity.options.items()), tuple(scheme.options.items())
-            yield Row(path, velocity.name, options, step.name, grid.name, corrector, steps, scheme.name, of_scheme)
+            measured = tuple(grid.options["measured"]) if "measured" in grid.options else None
+            common = (path, velocity.name, options, step.name, grid.name, corrector, steps)
+            yield Row(*common, scheme.name, of_scheme, measured)
