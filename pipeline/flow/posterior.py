@@ -1,14 +1,14 @@
 """The factorised posterior p(x1 | x_t): from logits to probabilities, draws of x1, and the exact one for a small q."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from pipeline.flow.allowed import Allowed
-from pipeline.flow.categorical import draw_from_logits, sharpen
-from pipeline.flow.checks import check_distribution, check_logits, check_peaks, check_possible, check_size, check_tokens
+from pipeline.flow.categorical import draw_from_logits
+from pipeline.flow.checks import check_distribution, check_logits, check_possible, check_size, check_tokens
 from pipeline.flow.chunks import small_chunks
 from pipeline.flow.device import Table
 from pipeline.flow.errors import FlowError
@@ -68,9 +68,8 @@ class PosteriorSampler:
     """Draws x1 from a model's posterior, sharpened by the filters, from rows over the tokens of one kind only.
 
     Nothing here waits for the device but the checks of logits, which a block of `deferred_checks` puts off. `draw` is
-    `draw_from_logits` with its filters, and `filters` are these alone. If the model `answers_at` some places, it takes
-    them as `at` [n] and returns only their logits, [n, K]. Tokens that are not `allowed` get no mass, before the
-    filters see the rest.
+    `draw_from_logits` with its filters. If the model `answers_at` some places, it takes them as `at` [n] and returns
+    only their logits, [n, K]. Tokens that are not `allowed` get no mass, before the filters see the rest.
     """
 
     def __init__(
@@ -81,10 +80,9 @@ class PosteriorSampler:
         labels: Tensor | None = None,
         answers_at: bool = False,
         allowed: Allowed | None = None,
-        filters: Callable[[Tensor], Tensor] = sharpen,
     ) -> None:
         self._model, self._draw, self._labels, self._answers_at = model, draw, labels, answers_at
-        self._allowed, self._filters = allowed, filters
+        self._allowed = allowed
         vocabulary = path.vocabulary
         of_kinds = [vocabulary.columns(kind) for kind in range(vocabulary.kinds)]
         self._columns = [columns if isinstance(columns, slice) else Table(columns) for columns in of_kinds]
@@ -93,35 +91,8 @@ class PosteriorSampler:
 
     def draw(self, x: Tensor, t: Tensor, asked: Asked, uniforms: Tensor) -> Tensor:
         """Return x1 ~ p(. | x) for the tokens that are asked for, [n], of sequences x [b, D] at times t [b]."""
-        z, drawn = self._tokens(x, asked), torch.empty(len(asked.kinds), dtype=torch.int64, device=x.device)
-        for which, columns, possible in self._rows(x, t, asked):
-            numbers = uniforms[which]
-            tokens = torch.empty(len(possible), dtype=torch.int64, device=x.device)
-            for part in small_chunks(numbers, possible.shape[1]):
-                tokens[part] = self._draw(possible[part], numbers[part])
-            drawn[which] = tokens + columns.start if isinstance(columns, slice) else columns[tokens]
-        return torch.where(self._absorbed.on(z.device)[asked.kinds, z], z, drawn)
-
-    def probabilities(self, x: Tensor, t: Tensor, asked: Asked) -> Tensor:
-        """Return p(x1 | x) after the filters for the tokens that are asked for, float64[n, K]: what `draw` draws."""
-        z, size = self._tokens(x, asked), self._absorbed.values.shape[-1]
-        found = torch.zeros(len(asked.kinds), size, dtype=torch.float64, device=x.device)
-        for which, columns, possible in self._rows(x, t, asked):
-            check_peaks(possible.amax(-1))
-            check_possible(possible.amax(-1))
-            rows = torch.zeros(len(possible), size, dtype=torch.float64, device=x.device)
-            rows[:, columns] = self._filters(possible.double()).softmax(-1)
-            found[which] = rows
-        own = torch.zeros_like(found).scatter(-1, z[:, None], 1.0)
-        return torch.where(self._absorbed.on(z.device)[asked.kinds, z][:, None], own, found)
-
-    def _tokens(self, x: Tensor, asked: Asked) -> Tensor:
-        return x.flatten() if asked.places is None else x.flatten()[asked.places]
-
-    def _rows(self, x: Tensor, t: Tensor, asked: Asked) -> Iterator[tuple[Places, Places, Tensor]]:
-        """Ask the model. Yield for each kind: which tokens are of it, what they can be, and the logits of that."""
         given = {} if self._labels is None else {"labels": self._labels[asked.rows]}
-        answers = asked.places is not None and self._answers_at
+        z, answers = x.flatten(), asked.places is not None and self._answers_at
         logits = self._model(x, t, at=asked.places, **given) if answers else self._model(x, t, **given)
         expected = asked.places.shape if answers and asked.places is not None else x.shape
         if logits.shape[:-1] != expected:
@@ -129,14 +100,19 @@ class PosteriorSampler:
         check_size(logits, self._absorbed.values.shape[-1])
         rows = logits.flatten(0, -2)
         if asked.places is not None:
-            rows = rows if answers else rows[asked.places]
+            z, rows = z[asked.places], rows if answers else rows[asked.places]
         allowed = self._allowed and self._allowed.at(asked.rows, x.shape[1], asked.places)
+        drawn = torch.empty_like(z)
         for which, of_kind in zip(asked.of_kinds, self._columns, strict=True):
-            columns = of_kind if isinstance(of_kind, slice) else of_kind.on(x.device)
-            possible = rows[:, columns][which]
+            columns = of_kind if isinstance(of_kind, slice) else of_kind.on(z.device)
+            possible, numbers = rows[:, columns][which], uniforms[which]
             if allowed is not None:
                 possible = possible.masked_fill(~allowed.sets[:, columns][allowed.which[which]], -torch.inf)
-            yield which, columns, possible
+            tokens = torch.empty(len(possible), dtype=torch.int64, device=z.device)
+            for part in small_chunks(numbers, possible.shape[1]):
+                tokens[part] = self._draw(possible[part], numbers[part])
+            drawn[which] = tokens + columns.start if isinstance(columns, slice) else columns[tokens]
+        return torch.where(self._absorbed.on(z.device)[asked.kinds, z], z, drawn)
 
 
 class ExactPosterior:

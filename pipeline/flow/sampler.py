@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pipeline.errors import did_you_mean
 from pipeline.flow.allowed import Allowed
+from pipeline.flow.answers import Answers
 from pipeline.flow.categorical import draw_from_logits, sharpen
 from pipeline.flow.checks import check_tokens, deferred_checks
 from pipeline.flow.clamp import Clamp, Given
@@ -104,7 +105,7 @@ def sample(
     if allowed is not None:
         allowed = allowed.on(kinds.device)
         allowed.check(path.vocabulary, kinds, clamp)
-    posterior = PosteriorSampler(model, path, draw, labels, answers_at, allowed, filters)
+    posterior = PosteriorSampler(model, path, draw, labels, answers_at, allowed)
     evaluations = scheme.evaluations * (len(grid) - 1)
     with deferred_checks():
         x = path.sample_source(kinds, generator)
@@ -127,7 +128,8 @@ def sample(
         else:
             put = (lambda x, t: x) if given is None else given.put
             asked = Asked.everything(kinds, path.vocabulary)
-            walk = Walk(posterior, transition, asked, x, put, generator)
+            answers = Answers(model, path, kinds, filters, labels, allowed)
+            walk = Walk(posterior, answers, transition, asked, x, put, generator)
             x = _follow_steps(scheme, walk, grid, progress, on_step)
             visits = torch.full((len(x),), evaluations)
     return Samples(x, evaluations, visits)

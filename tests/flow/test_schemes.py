@@ -16,6 +16,7 @@ from pipeline.flow.paths import build_path, example_path
 from pipeline.flow.sampler import Samples, sample
 from pipeline.flow.schemes import SCHEMES, build_scheme
 from pipeline.flow.schemes.confidence import left
+from pipeline.flow.token_likelihoods import log_likelihood
 from pipeline.flow.vocabulary import Vocabulary
 
 FIVE = Vocabulary.single(5, specials=1)
@@ -222,4 +223,4 @@ def test_tokens_left_are_rounded_up_and_exact_shares_stay() -> None:
 def test_likelihoods_of_too_many_tokens_are_an_error() -> None:
     path = build_path("metric", Vocabulary.single(9000))
     with pytest.raises(FlowError, match="MetricPath has no likelihoods for as many as 9000 tokens"):
-        path.log_likelihood(torch.zeros(1, dtype=torch.int64), torch.tensor(0.5).double())
+        log_likelihood(path, torch.zeros(1, dtype=torch.int64), torch.tensor(0.5).double())

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pipeline.flow.paths.part import Part
     from pipeline.flow.rates import ClosedForms
 
-_LARGEST_TABLE = 2**26  # numbers, half a gigabyte
 _EDGE = 1e-9  # autodiff stays this far from t = 0 and t = 1, where a derivative may not exist
 
 
@@ -128,19 +127,6 @@ class Path(ABC):
     def prob_of_x1(self, x1: Tensor, t: Tensor) -> Tensor:
         """Return p_t(x1 | x1), [...]."""
         return at(self.log_prob(x1, t), x1).squeeze(-1).exp()
-
-    def log_likelihood(self, z: Tensor, t: Tensor) -> Tensor:
-        """Return log p_t(z | x1) for every x1 at one time t, [..., K]; -inf for x1 that are never data.
-
-        Here by all rows of the path, which are K^2 numbers.
-        """
-        size = self.vocabulary.size
-        if size**2 > _LARGEST_TABLE:
-            raise FlowError(f"path: {type(self).__name__} has no likelihoods for as many as {size} tokens")
-        x1 = (self.vocabulary.kind_of.on(z.device) >= 0).nonzero().squeeze(-1)
-        table = torch.full((size, size), -torch.inf, dtype=torch.float64, device=z.device)  # [z, x1]
-        table[:, x1] = self.log_prob(x1, t.expand(x1.shape)).T
-        return table[z]
 
     def running_totals(self, x1: Tensor, t: Tensor) -> Tensor:
         """Return the running totals of numbers proportional to p_t(x | x1), float64[..., K]."""

@@ -85,16 +85,6 @@ class MixturePath(Path):
     def prob_of_x1(self, x1: Tensor, t: Tensor) -> Tensor:
         return mixture.mass_at_x1(self, x1, t)
 
-    def log_likelihood(self, z: Tensor, t: Tensor) -> Tensor:
-        """Return log p_t(z | x1) for every x1 at one time t, [..., K], without rows of the path."""
-        kind_of = self.vocabulary.kind_of.on(z.device)
-        x1 = torch.arange(self.vocabulary.size, device=z.device)
-        clock = self.clock(x1, t.expand(x1.shape))
-        found = self.source(kind_of.clamp(min=0))[x1, z[..., None]] - clock
-        own = torch.logaddexp(found, torch.log(-torch.expm1(-clock)))
-        found = torch.where(x1 == z[..., None], own, found)
-        return found.masked_fill(kind_of == NEVER_DATA, -torch.inf)
-
     def tokens_at(self, x1: Tensor, t: Tensor, uniforms: Tensor, of_kinds: Sequence[Places] | None = None) -> Tensor:
         """Return the token of p_t(. | x1) for each uniform number, all [N], without rows of probabilities."""
         kappa = self.scheduler.kappa(t, x1)

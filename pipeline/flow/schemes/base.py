@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pipeline.flow.answers import Answers
 from pipeline.flow.categorical import uniform
 from pipeline.flow.posterior import Asked, PosteriorSampler
 from pipeline.flow.steps import Transition
@@ -16,10 +17,12 @@ from pipeline.flow.steps import Transition
 class Walk:
     """What all steps of one run of the sampler share.
 
-    `start` [B, D] are the tokens at t = 0. `put` (x, t) returns x with the given tokens in their places.
+    `start` [B, D] are the tokens at t = 0. `answers` is the posterior as a table, `posterior` draws from it. `put`
+    (x, t) returns x with the given tokens in their places.
     """
 
     posterior: PosteriorSampler
+    answers: Answers
     transition: Transition
     asked: Asked
     start: Tensor
@@ -32,7 +35,7 @@ class Walk:
 
     def probabilities(self, x: Tensor, t: float) -> Tensor:
         """Return p(x1 | x) for all x1, float64[B, D, K]. This asks the model."""
-        return self.posterior.probabilities(x, self._times(x, t), self.asked).view(*x.shape, -1)
+        return self.answers(x, self._times(x, t))
 
     def move(self, x: Tensor, x1: Tensor, t: float, t_next: float) -> Tensor:
         """Draw x at t_next given x at t and x1."""

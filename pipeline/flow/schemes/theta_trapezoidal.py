@@ -13,6 +13,7 @@ from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.schemes.base import Scheme, Walk
 from pipeline.flow.schemes.registry import SCHEMES
+from pipeline.flow.token_likelihoods import log_likelihood
 
 
 class ThetaTrapezoidal(Scheme):
@@ -60,7 +61,7 @@ def carry(path: Path, before: Tensor, x: Tensor, t: float, between: Tensor, midd
     is still masked keeps its posterior.
     """
     times = (torch.full((), time, dtype=torch.float64, device=x.device) for time in (t, middle))
-    then, now = (path.log_likelihood(tokens, time) for tokens, time in zip((x, between), times, strict=True))
+    then, now = (log_likelihood(path, tokens, time) for tokens, time in zip((x, between), times, strict=True))
     possible = (before > 0) & (then > -torch.inf) & (now > -torch.inf)
     scores = torch.where(possible, before.log() + now - then, -torch.inf)
     known = possible.any(-1, keepdim=True)  # else the model contradicts itself, and nothing is carried over

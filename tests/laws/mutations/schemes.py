@@ -1,6 +1,6 @@
 """Broken formulas of schemes and of fitted grids."""
 
-SCHEMES = "tests/laws/test_schemes.py"
+SCHEMES = "tests/laws/test_carried_posteriors.py"
 IN_SAMPLER = "tests/flow/test_schemes.py"
 LAWS = "tests/known/test_scheme_laws.py"
 FITTED = "tests/flow/test_fitted_grids.py"
@@ -33,11 +33,16 @@ MUTATIONS: dict[str, tuple[str, str, str, str]] = {
     ),
     "likelihood: of a mixture": (
         SCHEMES,
-        "paths/mixture.py",
+        "token_likelihoods.py",
         "own = torch.logaddexp(found, torch.log(-torch.expm1(-clock)))",
         "own = torch.log(-torch.expm1(-clock))",
     ),
-    "likelihood: transposed": (SCHEMES, "paths/base.py", "table[:, x1] = self", "table[x1] = self"),
+    "likelihood: transposed": (
+        SCHEMES,
+        "token_likelihoods.py",
+        "table[:, x1] = path.log_prob(x1, t.expand(x1.shape)).T",
+        "table[x1] = path.log_prob(x1, t.expand(x1.shape))",
+    ),
     "confidence: least sure first": (IN_SAMPLER, "schemes/confidence.py", "descending=True", "descending=False"),
     "confidence: rounded down": (IN_SAMPLER, "schemes/confidence.py", "_ROUNDING).ceil()", "_ROUNDING).floor()"),
     "confidence: noise that stays": (
