@@ -13,6 +13,7 @@ from pipeline.config import DataChoice, Oracle
 from pipeline.errors import KinoflowError
 from pipeline.flow.errors import FlowError
 from pipeline.flow.vocabulary import Vocabulary
+from pipeline.known.bench.claims import Steps, verdicts
 from pipeline.known.bench.errors import drawn, errors_of_law
 from pipeline.known.bench.law import Laws
 from pipeline.known.bench.measure import measure
@@ -198,3 +199,27 @@ def test_a_fitted_row_needs_what_was_measured() -> None:
     given = bench(rows=[{"grid": [{"name": "fitted", "measured": [3.0, 1.0]}], "paths": ["mask"], "steps": [4]}])
     assert replace(row, measured=(3.0, 1.0)) in rows_of(given)  # then there is no pilot run
     assert replace(row, measured=(3.0, 1.0)).times(truth.path(bench().paths["mask"]))[3] == 0.5
+
+
+def test_schemes_and_fitted_grids_count_for_the_claims_about_them_only() -> None:
+    common = {"path": "mask", "velocity": "kinetic_optimal", "step": "exact", "corrector": "none", "weight": ""}
+    rows = [
+        {"scheduler": scheduler, "scheme": scheme, "grid": grid, "NFE": 8} | common
+        for scheduler in ("linear", "kinetic_optimal")
+        for scheme in ("plain", THETA, CONFIDENCE)
+        for grid in ("uniform", "equal_jumps", "fitted")
+    ]
+    measured = [{"conditions": row, "errors": {"pairs": [0.1, 0.2]}} for row in rows]
+    found = {
+        (row["claim"], row["smaller"], row["than"]): row["comparisons"]
+        for row in verdicts(measured, Steps(8, 64))
+        if row["path"] == "all"
+    }
+    assert found == {
+        ("scheduler", "kinetic_optimal", "linear"): 2,  # on the two grids that are not fitted
+        ("grid", "equal_jumps", "uniform"): 2,
+        ("grid", "fitted", "uniform"): 2,
+        ("grid", "fitted", "equal_jumps"): 2,
+        ("second_order", THETA, "plain"): 4,
+        ("confidence", CONFIDENCE, "plain"): 4,
+    }
