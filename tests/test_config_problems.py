@@ -95,3 +95,19 @@ def test_a_name_that_stands_alone_is_a_problem_of_its_key(tiny_file: Callable[..
         f'{AT}.sampling.velocity = "mine": unknown velocity',
         f'{AT}.figure = "bords": unknown figure',
     ]
+
+
+@pytest.mark.parametrize(
+    "sampling, message",
+    [
+        ({"scheme": "confidence"}, "scheme: the confidence order unmasks tokens and needs a mask path"),
+        ({"scheme": {"name": "theta_trapezoidal", "theta": 1.5}}, "theta: must lie between 0 and 1"),
+        ({"grid": "fitted"}, "grid: fitted needs what was `measured`"),
+        ({"grid": {"name": "fitted", "measured": [1.0, -1.0]}}, "grid.measured: must be finite numbers"),
+    ],
+)
+def test_a_scheme_or_a_grid_that_cannot_work_is_told_before_any_job(
+    tiny_file: Callable[..., Path], sampling: dict[str, Any], message: str
+) -> None:
+    (found,) = problems(tiny_file(changed(runs={"metric": {"sampling": sampling}})))
+    assert found.startswith(f"{AT}.runs.metric.sampling: does not work on the path 'metric': {message}")

@@ -127,6 +127,12 @@ class StepChoice(Choice):
     SOURCE = "pipeline.flow.steps.STEPS"
 
 
+class SchemeChoice(Choice):
+    """How a step uses the network."""
+
+    SOURCE = "pipeline.flow.schemes.SCHEMES"
+
+
 class GridChoice(Choice):
     """A grid of times."""
 

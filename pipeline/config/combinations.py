@@ -14,10 +14,13 @@ from pipeline.config.plugins import DATASETS, METRICS, MODELS
 from pipeline.config.problems import Problem
 from pipeline.config.runs import Run
 from pipeline.errors import did_you_mean
+from pipeline.flow.correctors import Corrector
 from pipeline.flow.errors import FlowError
+from pipeline.flow.grids import GRIDS
 from pipeline.flow.losses import LOSSES
 from pipeline.flow.paths import build_path, known_to
 from pipeline.flow.sampler import sample
+from pipeline.flow.schemes import build_scheme
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
 
@@ -129,7 +132,12 @@ class _Trials:
     def problems(self, run: Run) -> list[Problem]:
         """Return what is wrong with a run; keys are relative to the run."""
         tried = run.model_dump_json(
-            include={"path": True, "loss": True, "model": True, "sampling": {"velocity", "step"}}
+            include={
+                "path": True,
+                "loss": True,
+                "model": True,
+                "sampling": {"velocity", "step", "scheme", "grid", "corrector"},
+            }
         )
         if tried not in self._made:
             self._made[tried] = list(self._try(run))
@@ -161,7 +169,16 @@ class _Trials:
             yield Problem(("loss",), None, f"does not work on the path {name!r}: {error}")
         try:
             velocity = VELOCITIES.bind(sampling.velocity.name, **sampling.velocity.options)
-            step = sampling.step.name
-            sample(flat_logits, path, kinds=kinds, steps=2, velocity=velocity, step=step, generator=generator)
+            sample(
+                flat_logits,
+                path,
+                kinds=kinds,
+                steps=GRIDS.bind(sampling.grid.name, **sampling.grid.options)(path, 2),
+                velocity=velocity,
+                step=sampling.step.name,
+                scheme=build_scheme(sampling.scheme.name, **sampling.scheme.options),
+                corrector=None if sampling.corrector is None else Corrector(0.0, kind=sampling.corrector.kind.name),
+                generator=generator,
+            )
         except FlowError as error:
             yield Problem(("sampling",), None, f"does not work on the path {name!r}: {error}")

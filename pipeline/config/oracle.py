@@ -5,10 +5,21 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pipeline.config.base import Name, Resources, Strict
-from pipeline.config.choices import GridChoice, NameAlone, PathChoice, StepChoice, VelocityChoice
+from pipeline.config.choices import GridChoice, NameAlone, PathChoice, SchemeChoice, StepChoice, VelocityChoice
 from pipeline.config.runs import Corrector
 
-CLAIMS = ("velocity", "few_steps", "corrector", "scheduler", "step", "grid", "redrawing", "control")
+CLAIMS = (
+    "velocity",
+    "few_steps",
+    "corrector",
+    "scheduler",
+    "step",
+    "grid",
+    "redrawing",
+    "second_order",
+    "confidence",
+    "control",
+)
 Steps = tuple[Annotated[int, Field(ge=1, le=10**6)], ...]
 
 
@@ -22,11 +33,14 @@ class OracleRows(Strict):
     step: tuple[Annotated[StepChoice, NameAlone], ...] = Field(
         (StepChoice(name="exact"),), min_length=1, description="kinds of steps"
     )
+    scheme: tuple[Annotated[SchemeChoice, NameAlone], ...] = Field(
+        (SchemeChoice(name="plain"),), min_length=1, description="schemes: how a step uses the posterior"
+    )
     grid: tuple[Annotated[GridChoice, NameAlone], ...] = Field(
         (GridChoice(name="uniform"),), min_length=1, description="grids of times"
     )
     corrector: tuple[Corrector | None, ...] = Field((None,), min_length=1, description="correctors; null: none")
-    steps: Steps = Field(min_length=1, description="numbers of steps (NFE)")
+    steps: Steps = Field(min_length=1, description="numbers of evaluations (NFE): of steps, or twice that")
 
 
 class Oracle(Strict):

@@ -12,6 +12,7 @@ from pipeline.config.choices import (
     ModelChoice,
     NameAlone,
     PathChoice,
+    SchemeChoice,
     StepChoice,
     VelocityChoice,
 )
@@ -100,6 +101,9 @@ class Sampling(Strict):
         VelocityChoice(name="kinetic_optimal"), description="velocity that follows the path"
     )
     step: Annotated[StepChoice, NameAlone] = Field(StepChoice(name="exact"), description="kind of step")
+    scheme: Annotated[SchemeChoice, NameAlone] = Field(
+        SchemeChoice(name="plain"), description="how a step uses the network"
+    )
     grid: Annotated[GridChoice, NameAlone] = Field(
         GridChoice(name="uniform"), description="where the steps end: at equal distances, or chosen for the path"
     )

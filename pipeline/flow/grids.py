@@ -3,10 +3,13 @@
 A grid is one function of the path and the number of steps. It returns 0 = t_0 < ... < t_steps = 1.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 
 from pipeline.flow.checks import check_count
+from pipeline.flow.errors import FlowError
 from pipeline.flow.paths.base import Path
 from pipeline.flow.registry import Registry
 
@@ -26,7 +29,11 @@ def time_grid(steps: int) -> list[float]:
 
 @GRIDS.register("uniform")
 def uniform(path: Path, steps: int) -> list[float]:
-    """Return equal steps, as in the paper."""
+    """Return equal steps, as in the paper.
+
+    >>> uniform(build_path("mask", Vocabulary.single(4, specials=1)), 2)
+    [0.0, 0.5, 1.0]
+    """
     return time_grid(steps)
 
 
@@ -43,15 +50,38 @@ def equal_jumps(path: Path, steps: int) -> list[float]:
     """
     check_count(steps, "steps")
     times = np.arange(_TIMES + 1) / _TIMES
-    jumped = np.concatenate([[0.0], _variation(path, torch.as_tensor(times))]).cumsum()
-    inner = np.interp(np.arange(1, steps) / steps * jumped[-1], *_rising(jumped, times))
+    return _equal_shares(_variation(path, torch.as_tensor(times)), steps)
+
+
+def _made_up(*_: Any) -> dict[str, Any]:
+    return {"measured": [3.0, 1.0, 0.0, 2.0]}
+
+
+@GRIDS.register("fitted", example=_made_up)
+def fitted(path: Path, steps: int, *, measured: list[float] | None = None) -> list[float]:
+    """Return steps with equal shares of what was `measured` in equal parts of the time, such as errors or jumps.
+
+    `measure_errors` measures the errors of a pilot run, of a network or of an exact posterior.
+
+    >>> path = build_path("mask", Vocabulary.single(4, specials=1))
+    >>> fitted(path, 4, measured=[3.0, 1.0])  # three quarters of the error are made before t = 1/2
+    [0.0, 0.16666666666666666, 0.3333333333333333, 0.5, 1.0]
+    """
+    check_count(steps, "steps")
+    if measured is None:
+        raise FlowError("grid: fitted needs what was `measured`, a list of numbers for equal parts of the time")
+    amounts = np.array(measured, dtype=float)
+    if not len(amounts) or not np.isfinite(amounts).all() or (amounts < 0).any() or amounts.sum() == 0:
+        raise FlowError("grid.measured: must be finite numbers of at least 0, and not all 0")
+    return _equal_shares(amounts, steps)
+
+
+def _equal_shares(amounts: np.ndarray, steps: int) -> list[float]:
+    """Return times with equal shares of amounts that are given for equal parts of the time."""
+    times = np.arange(len(amounts) + 1) / len(amounts)
+    total = np.concatenate([[0.0], amounts]).cumsum()
+    inner = np.interp(np.arange(1, steps) / steps * total[-1], total, times)
     return [0.0, *inner.tolist(), 1.0]
-
-
-def _rising(jumped: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Leave out times at which no more has jumped than before."""
-    first = np.concatenate([[True], np.diff(jumped) > 0])
-    return jumped[first], times[first]
 
 
 def _variation(path: Path, times: torch.Tensor) -> np.ndarray:

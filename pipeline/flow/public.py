@@ -11,6 +11,7 @@ from pipeline.flow.correctors import CORRECTORS, Corrector
 from pipeline.flow.distances import Distance, EmbeddingDistance, FunctionDistance, TableDistance
 from pipeline.flow.elbo import general_elbo
 from pipeline.flow.errors import FlowError
+from pipeline.flow.fitting import measure_errors
 from pipeline.flow.grids import GRIDS, time_grid
 from pipeline.flow.guidance import guided
 from pipeline.flow.jumps import Correction, Jump
@@ -28,6 +29,7 @@ from pipeline.flow.rates import ClosedForms, Rates, rates_of
 from pipeline.flow.registry import Registry
 from pipeline.flow.sampler import Samples, sample
 from pipeline.flow.schedulers import SCHEDULERS, Cosine, KineticOptimal, Polynomial, Scheduler
+from pipeline.flow.schemes import SCHEMES, Scheme, build_scheme
 from pipeline.flow.state import State
 from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity
@@ -40,6 +42,7 @@ __all__ = [
     "NEVER_DATA",
     "PATHS",
     "SCHEDULERS",
+    "SCHEMES",
     "STEPS",
     "VELOCITIES",
     "Allowed",
@@ -70,17 +73,20 @@ __all__ = [
     "Registry",
     "Samples",
     "Scheduler",
+    "Scheme",
     "State",
     "TableDistance",
     "Transition",
     "Velocity",
     "Vocabulary",
     "build_path",
+    "build_scheme",
     "evaluate_bound",
     "example_path",
     "general_elbo",
     "guided",
     "masked_elbo",
+    "measure_errors",
     "mixture_elbo",
     "rates_of",
     "sample",

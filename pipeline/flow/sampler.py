@@ -10,7 +10,8 @@ from torch import Tensor
 
 from pipeline.errors import did_you_mean
 from pipeline.flow.allowed import Allowed
-from pipeline.flow.categorical import draw_from_logits, uniform
+from pipeline.flow.answers import Answers
+from pipeline.flow.categorical import draw_from_logits, sharpen
 from pipeline.flow.checks import check_tokens, deferred_checks
 from pipeline.flow.clamp import Clamp, Given
 from pipeline.flow.correctors import Corrector
@@ -20,13 +21,15 @@ from pipeline.flow.grids import time_grid
 from pipeline.flow.paths.base import Path
 from pipeline.flow.posterior import Asked, Model, PosteriorSampler
 from pipeline.flow.rates import rates_of
+from pipeline.flow.schemes import Scheme, Walk, build_scheme
+from pipeline.flow.schemes.plain import Plain
 from pipeline.flow.steps import STEPS, Transition
 from pipeline.flow.velocities import VELOCITIES, Velocity
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Tokens int64[B, D], the number of steps, and how often the model was really asked about each sample, int64[B]."""
+    """Tokens int64[B, D], the evaluations of all steps, and how many of them each sample really needed, int64[B]."""
 
     tokens: Tensor
     evaluations: int
@@ -45,6 +48,7 @@ def sample(
     steps: int | Sequence[float] = 64,
     velocity: str | Velocity = "kinetic_optimal",
     step: str = "exact",
+    scheme: str | Scheme = "plain",
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
@@ -59,6 +63,7 @@ def sample(
     ragged: bool = False,
 ) -> Samples:
     """Draw samples. Each step draws x1 given x_t and then x_{t+h} given both; the last lands on x1 (alg:alg_sampling).
+    Another `scheme` uses the model in another way (see `pipeline.flow.schemes`).
 
     Say which positions there are by `kinds` [B, D], or by `shape` if the vocabulary has one kind. `steps` is a number
     of equal steps, or a list of times that rises from 0 to 1 (see `GRIDS`). `progress` gets the number of steps done
@@ -92,12 +97,16 @@ def sample(
     given = None if clamp is None else Given(clamp, path, kinds, generator)
     rule = partial(STEPS.get(step), path)
     transition = Transition(path, VELOCITIES.get(velocity) if isinstance(velocity, str) else velocity, step, corrector)
-    chances = _chances(transition, grid, way, clamp)
+    scheme = build_scheme(scheme) if isinstance(scheme, str) else scheme
+    scheme.check(transition)
+    chances = _chances(transition, scheme, grid, way, clamp)
     draw = partial(draw_from_logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    filters = partial(sharpen, temperature=temperature, top_k=top_k, top_p=top_p)
     if allowed is not None:
         allowed = allowed.on(kinds.device)
         allowed.check(path.vocabulary, kinds, clamp)
     posterior = PosteriorSampler(model, path, draw, labels, answers_at, allowed)
+    evaluations = scheme.evaluations * (len(grid) - 1)
     with deferred_checks():
         x = path.sample_source(kinds, generator)
         x = x if given is None else given.put(x, grid[0])
@@ -117,31 +126,28 @@ def sample(
                 on_step,
             )
         else:
-            x = _follow_steps(posterior, transition, x, given, kinds, grid, generator, progress, on_step)
-            visits = torch.full((len(x),), len(grid) - 1)
-    return Samples(x, len(grid) - 1, visits)
+            put = (lambda x, t: x) if given is None else given.put
+            asked = Asked.everything(kinds, path.vocabulary)
+            answers = Answers(model, path, kinds, filters, labels, allowed)
+            walk = Walk(posterior, answers, transition, asked, x, put, generator)
+            x = _follow_steps(scheme, walk, grid, progress, on_step)
+            visits = torch.full((len(x),), evaluations)
+    return Samples(x, evaluations, visits)
 
 
 def _follow_steps(
-    posterior: PosteriorSampler,
-    transition: Transition,
-    x: Tensor,
-    given: Given | None,
-    kinds: Tensor,
+    scheme: Scheme,
+    walk: Walk,
     grid: list[float],
-    generator: torch.Generator,
     progress: Callable[[int, int], None] | None,
     on_step: Callable[[Tensor, float], None] | None,
 ) -> Tensor:
-    """Return the tokens x at the end of the grid, after one evaluation of all sequences in each step."""
-    asked = Asked.everything(kinds, transition.path.vocabulary)
+    """Return the tokens at the end of the grid, after evaluations of all sequences in each step."""
+    x = walk.start
     if on_step:
         on_step(x, grid[0])
     for done, (t, t_next) in enumerate(pairwise(grid), start=1):
-        times = torch.full((len(x),), t, dtype=torch.float32, device=x.device)
-        x1 = posterior.draw(x, times, asked, uniform((x.numel(),), generator, x.device)).view_as(x)
-        x = transition.advance(x, x1, t, t_next, generator, asked.of_kinds)
-        x = x if given is None else given.put(x, t_next)
+        x = scheme.step(walk, x, t, t_next)
         if on_step:
             on_step(x, t_next)
         if progress:
@@ -152,19 +158,21 @@ def _follow_steps(
 WAYS = ("auto", "events", "steps")
 
 
-def _chances(transition: Transition, grid: list[float], way: str, clamp: Clamp | None) -> Chances | None:
+def _chances(
+    transition: Transition, scheme: Scheme, grid: list[float], way: str, clamp: Clamp | None
+) -> Chances | None:
     """Return the chances of jumps if events are wanted and possible."""
     if way not in WAYS:
         raise FlowError(f"unknown way {way!r}; {did_you_mean(way, WAYS)}")
     if way == "steps":
         return None
-    plain = transition.corrector is None and not (clamp is not None and clamp.noised)
+    plain = isinstance(scheme, Plain) and transition.corrector is None and not (clamp is not None and clamp.noised)
     rates = rates_of(transition.path, transition.velocity)
     chances = chances_of(rates, partial(STEPS.get(transition.step)), grid) if plain else None
     if chances is None and way == "events":
         raise FlowError(
-            "way: events need a mixture path under its kinetic-optimal velocity, no corrector and no noised clamp; "
-            "use the way steps"
+            "way: events need a mixture path under its kinetic-optimal velocity, the plain scheme, no corrector and no "
+            "noised clamp; use the way steps"
         )
     return chances
 

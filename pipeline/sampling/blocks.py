@@ -13,6 +13,7 @@ from pipeline.flow.grids import GRIDS
 from pipeline.flow.guidance import guided
 from pipeline.flow.posterior import Model
 from pipeline.flow.sampler import Samples, sample
+from pipeline.flow.schemes import build_scheme
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.networks.saved import SavedModel
 from pipeline.sampling.autoregressive import OfClasses, sample_in_order
@@ -166,9 +167,10 @@ def draw_tokens(
         model.posterior if labels is None else guided_posterior(model, data, sampling.guidance),
         model.path,
         kinds=kinds,
-        steps=GRIDS.get(sampling.grid.name)(model.path, sampling.steps),
+        steps=GRIDS.bind(sampling.grid.name, **sampling.grid.options)(model.path, sampling.steps),
         velocity=VELOCITIES.bind(sampling.velocity.name, **sampling.velocity.options),
         step=sampling.step.name,
+        scheme=build_scheme(sampling.scheme.name, **sampling.scheme.options),
         temperature=sampling.temperature,
         top_k=sampling.top_k,
         top_p=sampling.top_p,

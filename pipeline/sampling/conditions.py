@@ -7,6 +7,7 @@ from pipeline.config import Corrector, Sampling, StepChoice, VelocityChoice
 from pipeline.config.plugins import MODELS
 from pipeline.config.problems import problems_of
 from pipeline.errors import KinoflowError
+from pipeline.flow.schemes import build_scheme
 from pipeline.networks.saved import SavedModel
 from pipeline.store.atomic import read_json
 from pipeline.tokens.token_data import TokenData
@@ -47,14 +48,16 @@ def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: 
     if description.path is None or description.loss is None:
         network = {"run": description.run, "path": "autoregressive", "loss": "next token"}
         return network | {"n": sampling.count, "NFE": data.length} | drawn  # one evaluation per token, pads included
+    scheme = build_scheme(sampling.scheme.name, **sampling.scheme.options)
     return {
         "run": description.run,
         "path": label(description.path.name, description.path.options),
         "loss": label(description.loss.name, description.loss.options),
         "n": sampling.count,
-        "NFE": sampling.steps,
+        "NFE": sampling.steps * scheme.evaluations,
         "velocity": label(sampling.velocity.name, sampling.velocity.options),
         "step": sampling.step.name,
+        **({} if sampling.scheme.name == "plain" else {"scheme": label(sampling.scheme.name, sampling.scheme.options)}),
         **({} if sampling.grid.name == "uniform" else {"grid": sampling.grid.name}),
         "corrector": corrector_label(sampling.corrector) if sampling.corrector else "none",
         **({"searched": "yes"} if sampling.searched else {}),

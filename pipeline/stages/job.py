@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config import Choice, Config, Crystals, Experiment, Oracle, Run, Tokenizer, VelocityChoice
+from pipeline.config.choices import SchemeChoice
 from pipeline.config.contracts import DataSetPlugin, EnergyModelPlugin, JudgedMetricPlugin, MetricPlugin
 from pipeline.config.plugins import DATASETS, ENERGY_MODELS, METRICS, MODELS, Chosen
 from pipeline.errors import KinoflowError
@@ -172,9 +173,9 @@ class Job:
         """Return the modules of the path and loss of a run; none for a reference."""
         return modules_named(self.run.path, self.run.loss) if self.is_run else []
 
-    def network_modules(self, *velocities: VelocityChoice) -> list[str]:
-        """Return the modules of the network, path and loss of a run, and of velocities."""
-        return [MODELS.module(self.run.model.name), *self.path_modules(), *modules_named(*velocities)]
+    def network_modules(self, *chosen: VelocityChoice | SchemeChoice) -> list[str]:
+        """Return the modules of the network, path and loss of a run, and of velocities and schemes."""
+        return [MODELS.module(self.run.model.name), *self.path_modules(), *modules_named(*chosen)]
 
     def data_needs(self) -> list[Need]:
         """Return what the data set is made from."""

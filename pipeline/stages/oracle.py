@@ -14,10 +14,10 @@ def settings(job: Job) -> dict[str, Any]:
 
 
 def modules(job: Job) -> list[str]:
-    """Return the modules of the data set, and of all paths and velocities."""
+    """Return the modules of the data set, and of all paths, velocities and schemes."""
     bench = job.oracle
-    velocities = [velocity for block in bench.rows for velocity in block.velocity]
-    return job.data.modules + modules_named(*bench.paths.values(), *velocities)
+    chosen = [choice for block in bench.rows for choice in (*block.velocity, *block.scheme)]
+    return job.data.modules + modules_named(*bench.paths.values(), *chosen)
 
 
 @stage(settings=settings, chosen=modules, resources="oracle.resources", when=lambda job: job.block.oracle is not None)

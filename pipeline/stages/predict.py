@@ -16,7 +16,7 @@ def settings(job: Job) -> dict[str, Any]:
 
 @stage(
     settings=settings,
-    chosen=lambda job: job.network_modules(job.run.sampling.velocity),
+    chosen=lambda job: job.network_modules(job.run.sampling.velocity, job.run.sampling.scheme),
     resources="runs.{name}.sampling.resources",
     each=runs_that_predict,
 )

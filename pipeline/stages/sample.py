@@ -12,9 +12,10 @@ def settings(job: Job) -> dict[str, Any]:
 
 
 def modules(job: Job) -> list[str]:
-    """Return the modules of the run's network and path, and of the velocities that it may follow."""
+    """Return the modules of the run's network, path and scheme, and of the velocities that it may follow."""
     sampling = job.run.sampling
-    return job.network_modules(*(job.searched_velocities if sampling.searched else [sampling.velocity]))
+    velocities = job.searched_velocities if sampling.searched else [sampling.velocity]
+    return job.network_modules(*velocities, sampling.scheme)
 
 
 @stage(

@@ -28,7 +28,7 @@ def settings(job: Job) -> dict[str, Any]:
 
 @stage(
     settings=settings,
-    chosen=lambda job: job.network_modules(*job.searched_velocities) + job.metric_modules(),
+    chosen=lambda job: job.network_modules(*job.searched_velocities, job.run.sampling.scheme) + job.metric_modules(),
     needs=Job.metric_needs,
     resources="runs.{name}.sampling.resources",
     each=Job.runs,

@@ -35,6 +35,7 @@ REGISTRIES = {
     "PathChoice": "pipeline.flow.paths",
     "LossChoice": "pipeline.flow.velocities",
     "VelocityChoice": "pipeline.flow.velocities",
+    "SchemeChoice": "pipeline.flow.schemes",
 }
 
 
@@ -90,7 +91,7 @@ def _is_plumbing(module: str) -> bool:
 
 
 def modules_named(*choices: BaseModel | None) -> list[str]:
-    """Return the modules that register the paths and velocities named anywhere in parts of a configuration.
+    """Return the modules that register the paths, velocities and schemes named anywhere in parts of a configuration.
 
     Modules that those name in turn are included: a path may be made of others.
     """

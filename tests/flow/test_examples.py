@@ -9,10 +9,12 @@ import torch
 
 import pipeline.flow
 from pipeline.flow import public
+from pipeline.flow.grids import GRIDS
 from pipeline.flow.losses import LOSSES
 from pipeline.flow.paths import PATHS
 from pipeline.flow.registry import Registry
 from pipeline.flow.schedulers import SCHEDULERS
+from pipeline.flow.schemes import SCHEMES
 from pipeline.flow.steps import STEPS
 from pipeline.flow.velocities import VELOCITIES
 
@@ -24,7 +26,7 @@ NAMES = {name: getattr(public, name) for name in public.__all__}
 PUBLIC = {"pipeline.flow", "pipeline.flow.sources"} | {
     value.__module__ for value in NAMES.values() if getattr(value, "__module__", "").startswith("pipeline.flow.")
 }
-REGISTRIES: list[Registry] = [PATHS, VELOCITIES, LOSSES, STEPS, SCHEDULERS]
+REGISTRIES: list[Registry] = [PATHS, VELOCITIES, LOSSES, STEPS, SCHEDULERS, SCHEMES, GRIDS]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 

@@ -17,7 +17,7 @@ FIVE = Vocabulary.single(5, specials=1)
 @pytest.mark.parametrize("grid", GRIDS.names())
 @pytest.mark.parametrize("name", PATHS.names())
 def test_every_grid_rises_from_0_to_1(name: str, grid: str, steps: int) -> None:
-    times = GRIDS.get(grid)(example_path(name, FIVE), steps)
+    times = GRIDS.bind(grid, **GRIDS.example(grid))(example_path(name, FIVE), steps)
     assert (len(times), times[0], times[-1]) == (steps + 1, 0.0, 1.0)
     assert all(earlier < later for earlier, later in pairwise(times))
 
@@ -45,4 +45,4 @@ def test_equal_jumps_make_all_schedulers_of_a_mask_the_same(scheduler: str) -> N
 @pytest.mark.parametrize("grid", GRIDS.names())
 def test_a_grid_of_no_steps_is_an_error(grid: str) -> None:
     with pytest.raises(FlowError, match="steps: must be a whole number"):
-        GRIDS.get(grid)(example_path("mask", FIVE), 0)
+        GRIDS.bind(grid, **GRIDS.example(grid))(example_path("mask", FIVE), 0)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pipeline.config import Corrector, PathChoice, Sampling
+from pipeline.config.choices import SchemeChoice
 from pipeline.crystals.tokens import layout, length_of, vocabulary
 from pipeline.flow.paths import example_path
 from pipeline.flow.sampler import sample
@@ -74,3 +75,10 @@ def test_more_steps_than_tokens_hardly_add_evaluations_on_a_mask_path() -> None:
     found = [evaluations(path, Sampling(count=1, steps=steps), TEXT) for steps in (8, 100, 10_000)]
     assert found[0] < found[1] < found[2] < TEXT.length
     assert found[2] == pytest.approx(TEXT.length, abs=0.01)
+
+
+def test_a_scheme_makes_its_evaluations_in_every_step() -> None:
+    path = PathChoice.model_validate({"name": "mask"})
+    for scheme, each in (("confidence", 1), ("theta_trapezoidal", 2)):
+        sampling = Sampling(count=1, steps=STEPS, scheme=SchemeChoice(name=scheme))
+        assert evaluations(path, sampling, TEXT) == each * STEPS

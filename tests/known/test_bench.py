@@ -37,7 +37,7 @@ def bench(**changes: Any) -> Oracle:
 
 def row_of(path: str, steps: int, **changes: Any) -> Row:
     given = {"velocity": "kinetic_optimal", "options": (), "step": "exact", "grid": "uniform", "corrector": None}
-    return Row(path=path, steps=steps, **given | changes)
+    return Row(path=path, evaluations=steps, **given | changes)
 
 
 def law_of(truth: Truth, oracle: Oracle, row: Row) -> torch.Tensor:
@@ -141,7 +141,15 @@ def test_a_bench_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mo
 
 def measured_pair(better: list[float], worse: list[float]) -> list[dict[str, Any]]:
     """Return two rows that differ in their velocity only."""
-    common = {"path": "metric", "scheduler": "", "step": "exact", "grid": "uniform", "corrector": "none", "weight": ""}
+    common = {
+        "path": "metric",
+        "scheduler": "",
+        "step": "exact",
+        "scheme": "plain",
+        "grid": "uniform",
+        "corrector": "none",
+        "weight": "",
+    }
     return [
         {"conditions": common | {"velocity": velocity, "NFE": 16}, "errors": {"pairs": errors}}
         for velocity, errors in (("kinetic_optimal", better), ("campbell", worse))

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import LossChoice, PathChoice, VelocityChoice
+from pipeline.config.choices import SchemeChoice
 from pipeline.flow.paths import PATHS
 from pipeline.flow.registry import Registry
+from pipeline.flow.schemes import SCHEMES
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.stages import load_stages
 from pipeline.store.code import PACKAGE, constant_of, files_of, modules_named
@@ -76,12 +78,23 @@ def test_paths_within_a_path_and_velocities_of_losses_are_chosen_too() -> None:
     assert modules_named(None) == []
 
 
-def test_every_path_and_velocity_is_found_by_its_name() -> None:
-    for registry, choice in ((PATHS, PathChoice), (VELOCITIES, VelocityChoice)):
+def test_every_path_velocity_and_scheme_is_found_by_its_name() -> None:
+    for registry, choice in ((PATHS, PathChoice), (VELOCITIES, VelocityChoice), (SCHEMES, SchemeChoice)):
         modules = {name: registry.get(name).__module__ for name in registry.names()}
         for name, module in modules.items():
             if module.startswith(f"{PACKAGE.name}."):  # other tests register some of their own
                 assert module in modules_named(choice(name=name))
+
+
+def test_sampling_depends_on_its_own_scheme_and_training_on_none() -> None:
+    plain, other = (
+        names("pipeline.stages.sample", *modules_named(SchemeChoice(name=scheme)))
+        for scheme in ("plain", "theta_trapezoidal")
+    )
+    assert other - plain == {"flow/schemes/theta_trapezoidal.py", "flow/token_likelihoods.py"}
+    assert "flow/schemes/confidence.py" not in other
+    training = names("pipeline.stages.train", "pipeline.known.networks.mlp", *modules_named(PathChoice(name="mask")))
+    assert not {name for name in training if name.startswith("flow/schemes")}
 
 
 def test_what_is_imported_for_type_checkers_only_is_no_dependency() -> None:

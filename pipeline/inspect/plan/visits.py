@@ -8,6 +8,7 @@ from pipeline.flow.grids import GRIDS
 from pipeline.flow.paths import example_path
 from pipeline.flow.paths.mixture import MixturePath
 from pipeline.flow.rates import rates_of
+from pipeline.flow.schemes import build_scheme
 from pipeline.flow.steps import STEPS
 from pipeline.flow.velocities import VELOCITIES
 from pipeline.flow.vocabulary import Vocabulary
@@ -22,16 +23,19 @@ def evaluations(path: PathChoice, sampling: Sampling, shape: Shape) -> float:
     A path that needs the frequencies of tokens is taken with made-up ones. If it has a chance for each of very many
     tokens, every step counts: in hardly any of them can no token jump.
     """
-    every = sampling.way == "steps" or sampling.corrector or sampling.searched or not shape.positions
-    if every or not is_mixture(path):
-        return sampling.steps
+    each = build_scheme(sampling.scheme.name, **sampling.scheme.options).evaluations
+    plain = sampling.scheme.name == "plain" and not sampling.corrector
+    if sampling.way == "steps" or not plain or sampling.searched or not shape.positions or not is_mixture(path):
+        return sampling.steps * each
     velocity = VELOCITIES.bind(sampling.velocity.name, **sampling.velocity.options)
     built = example_path(path.name, shape.vocabulary, **path.options)
     assert isinstance(built, MixturePath)
     if built.scheduler.token_dependent and shape.vocabulary.size * sampling.steps > _MOST:
         return sampling.steps
     chances = chances_of(
-        rates_of(built, velocity), STEPS.get(sampling.step.name), GRIDS.get(sampling.grid.name)(built, sampling.steps)
+        rates_of(built, velocity),
+        STEPS.get(sampling.step.name),
+        GRIDS.bind(sampling.grid.name, **sampling.grid.options)(built, sampling.steps),
     )
     return sampling.steps if chances is None else expected_visits(chances, shape.positions)
 

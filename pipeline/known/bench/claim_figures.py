@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DPI = 120
 COLUMNS, INCHES = 4, 2.7
-USUAL = {"velocity": "kinetic_optimal", "step": "exact", "grid": "uniform", "corrector": NONE}
+USUAL = {"velocity": "kinetic_optimal", "step": "exact", "scheme": "plain", "grid": "uniform", "corrector": NONE}
 
 
 def draw(claim: Claim, measured: Sequence[Measured]) -> Figure:

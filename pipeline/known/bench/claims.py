@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.known.bench.errors import NEIGHBOURS, interval
-from pipeline.known.bench.rows import CONDITIONS, CONTROL, NONE
+from pipeline.known.bench.rows import CONDITIONS, CONTROL, FITTED, NONE, PLAIN
 
 ALL = "all"
 SUPPORTED, NOT_SUPPORTED, NOT_RESOLVED = "supported", "not supported", "not resolved"
@@ -93,9 +93,9 @@ CLAIMS = (
     ),
     Claim(
         "grid",
-        "a grid of equal jumps makes smaller errors than equal steps",
+        "a grid of equal jumps, or one fitted on other distributions, makes smaller errors than equal steps",
         "grid",
-        (("equal_jumps", "uniform"),),
+        (("equal_jumps", "uniform"), (FITTED, "uniform"), (FITTED, "equal_jumps")),
         paper=False,
     ),
     Claim(
@@ -104,6 +104,20 @@ CLAIMS = (
         "corrector",
         (("remask", NONE), ("refresh", NONE)),
         lambda row, steps: row["NFE"] >= steps.many,
+        paper=False,
+    ),
+    Claim(
+        "second_order",
+        "at equal evaluations the second-order scheme makes smaller errors than the plain one of first order",
+        "scheme",
+        (("theta_trapezoidal", PLAIN),),
+        paper=False,
+    ),
+    Claim(
+        "confidence",
+        "on mask paths, unmasking the surest tokens first makes smaller errors than a random order",
+        "scheme",
+        (("confidence", PLAIN),),
         paper=False,
     ),
     Claim(
@@ -143,13 +157,10 @@ def _compared(
     claim: Claim, better: str, worse: str, measured: Sequence[Measured], steps: Steps
 ) -> Iterator[tuple[tuple[Any, ...], Measured, Measured]]:
     """Yield the path, scheduler and number of steps of two rows that differ in the claim's column only, and both."""
-    controls = claim.name == "control"
     rows = [
         one
         for one in measured
-        if "NFE" in one["conditions"]
-        and claim.where(one["conditions"], steps)
-        and (controls or one["conditions"]["velocity"] != CONTROL)
+        if "NFE" in one["conditions"] and claim.where(one["conditions"], steps) and _concerns(claim, one["conditions"])
     ]
     others = {
         compared_columns(claim, one["conditions"]): one for one in rows if one["conditions"][claim.column] == worse
@@ -160,6 +171,15 @@ def _compared(
         if row[claim.column] == better and other is not None:
             scheduler = "" if claim.column == "scheduler" else row["scheduler"]
             yield (row["path"], scheduler, row["NFE"]), one, other
+
+
+def _concerns(claim: Claim, row: Conditions) -> bool:
+    """Return whether a row counts: the control, schemes and fitted grids count for the claims about them only."""
+    return (
+        (claim.name == "control" or row["velocity"] != CONTROL)
+        and (claim.column == "scheme" or row["scheme"] == PLAIN)
+        and (claim.column == "grid" or row["grid"] != FITTED)
+    )
 
 
 def _log_ratios(one: Measured, other: Measured, measure: str) -> list[float]:

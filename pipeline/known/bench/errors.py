@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from pipeline.flow.grids import GRIDS
 from pipeline.flow.paths import Path
 from pipeline.flow.sampler import sample
 from pipeline.known.bench.rows import Row
@@ -64,9 +63,10 @@ def drawn(truth: Truth, path: Path, row: Row, count: int, generator: torch.Gener
         truth.posterior(path),
         path,
         shape=(total, truth.length),
-        steps=GRIDS.get(row.grid)(path, row.steps),
+        steps=row.times(path),
         velocity=row.follows,
         step=row.step,
+        scheme=row.uses,
         corrector=corrector_of(row.corrector),
         labels=labels_of(truth, total),
         generator=generator,

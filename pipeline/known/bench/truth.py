@@ -33,8 +33,8 @@ class Truth:
     listed: Tensor | None
 
     @classmethod
-    def of(cls, data: DataChoice, oracle: Oracle, key: str = "data") -> "Truth":
-        """Return the truth of a data set; `key` names it in errors."""
+    def of(cls, data: DataChoice, oracle: Oracle, key: str = "data", start: int = 0) -> "Truth":
+        """Return the truth of a data set; `key` names it in errors. Chains have chain_seeds from `start` on."""
         chosen = DATASETS.chosen(data)
         plugin, options = chosen.plugin, chosen.options
         length, chains, listed = plugin.length(options), None, plugin.probabilities(options)
@@ -47,7 +47,7 @@ class Truth:
             _check_room(oracle, first, length, key)
             several = (
                 DATASETS.chosen(DataChoice(name=data.name, **data.options | {"chain_seed": seed})).options
-                for seed in range(oracle.distributions)
+                for seed in range(start, start + oracle.distributions)
             )
             chains = Chains.stacked([one for one in map(plugin.chain, several) if one is not None])
         return cls(vocabulary, length, chains, listed)
