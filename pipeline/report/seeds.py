@@ -69,7 +69,7 @@ def text_of(rows: Sequence[Row], shown: Sequence[str], full: str) -> str:
         those = columns[at : at + 3]
         cells = [[run, *(_cell(means.get((run, name))) for name in those)] for run in runs]
         parts.append(pipe_table(["run", *(column_of(name).heading for name in those)], cells))
-    counts = sorted({row["seeds"] for row in means.values()})
+    counts = sorted({row["seeds"] for (_, metric), row in means.items() if metric in columns})
     several = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "no"
     parts.append(wrapped(f"Means of {several} seeds, each a training of its own, with 95 % intervals over seeds."))
     apart = [row for row in rows if row["than"] and row.get("better", NEITHER) != NEITHER]
