@@ -64,6 +64,34 @@ class ChosenJudge(Chosen[JudgePlugin]):
         return judge
 
 
+# What a metric with an option `judge` says of it, see `JudgedMetricPlugin`.
+
+
+def files_of(options: Any) -> list[str]:
+    """Return the catalogue names of the files that the judge is read from."""
+    return ChosenJudge.of(options.judge).files
+
+
+def inputs_of(options: Any) -> list[Path]:
+    """Return the user's files that the judge is read from."""
+    return ChosenJudge.of(options.judge).inputs
+
+
+def hub_names_of(options: Any) -> list[str]:
+    """Return the judge's name on the model hub, if it is read from there."""
+    return ChosenJudge.of(options.judge).hub_names
+
+
+def modules_of(options: Any) -> list[str]:
+    """Return the module of the judge, which is loaded by name."""
+    return ChosenJudge.of(options.judge).modules
+
+
+def run_of_judge(options: Any) -> str | None:
+    """Return the run of the experiment whose network judges, if it is one."""
+    return ChosenJudge.of(options.judge).run
+
+
 def last_states(network: Any, x: Tensor, last: Tensor) -> Tensor:
     """Return the features [B, F], before the logits, of the tokens at the places `last` [B] of sequences x [B, D]."""
     states: Tensor = network.base_model(x, use_cache=False).last_hidden_state

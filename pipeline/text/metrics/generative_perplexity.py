@@ -12,7 +12,7 @@ from pydantic import Field
 
 from pipeline.config import Fetching, NameAlone, Strict
 from pipeline.store.seeds import derive_seed
-from pipeline.text.judge import ChosenJudge, JudgeChoice
+from pipeline.text.judge import ChosenJudge, JudgeChoice, files_of, hub_names_of, inputs_of, modules_of, run_of_judge
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     from torch import Tensor
@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # only for types; functions import what they compute with
 HEADLINE = "generative_perplexity"
 RESAMPLES = 1000  # of the bootstrap
 GRAMS = (1, 2, 3)  # tokens in the sequences whose variety is counted
+
+
+files, inputs, hub_names, modules, run_of = files_of, inputs_of, hub_names_of, modules_of, run_of_judge
 
 
 class Options(Strict):
@@ -101,28 +104,3 @@ def _numbers(tokens: Tensor) -> NDArray[np.int64]:
 def conditions(subject: Subject, options: Options) -> dict[str, str]:
     """Return who judged."""
     return {"judge": ChosenJudge.of(options.judge).label}
-
-
-def files(options: Options) -> list[str]:
-    """Return the catalogue names of the files that the judge is read from."""
-    return ChosenJudge.of(options.judge).files
-
-
-def inputs(options: Options) -> list[Path]:
-    """Return the user's files that the judge is read from."""
-    return ChosenJudge.of(options.judge).inputs
-
-
-def hub_names(options: Options) -> list[str]:
-    """Return the judge's name on the model hub, if it is read from there."""
-    return ChosenJudge.of(options.judge).hub_names
-
-
-def run_of(options: Options) -> str | None:
-    """Return the run of the experiment whose network judges, if it is one."""
-    return ChosenJudge.of(options.judge).run
-
-
-def modules(options: Options) -> list[str]:
-    """Return the module of the judge, which is loaded by name."""
-    return ChosenJudge.of(options.judge).modules

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from pipeline.config import Fetching, NameAlone, Strict
 from pipeline.store.seeds import derive_seed
-from pipeline.text.judge import ChosenJudge, JudgeChoice
+from pipeline.text.judge import ChosenJudge, JudgeChoice, files_of, hub_names_of, inputs_of, modules_of, run_of_judge
 
 if TYPE_CHECKING:  # only for types; functions import what they compute with
     from pipeline.scoring.subject import Subject
@@ -29,6 +29,9 @@ VARIANCE = 0.9  # share of the variance of the features that the clusters see
 TEXTS_IN_A_CLUSTER = 10  # on average, of each set
 STARTS = 5  # of the clustering
 Vector = NDArray[np.float64]
+
+
+files, inputs, hub_names, modules, run_of = files_of, inputs_of, hub_names_of, modules_of, run_of_judge
 
 
 class Options(Strict):
@@ -100,28 +103,3 @@ def _divergences(p: Vector, mixtures: Vector) -> Vector:
 def conditions(subject: Subject, options: Options) -> dict[str, str]:
     """Return whose features they are."""
     return {"features of mauve": ChosenJudge.of(options.judge).label}
-
-
-def files(options: Options) -> list[str]:
-    """Return the catalogue names of the files that the judge is read from."""
-    return ChosenJudge.of(options.judge).files
-
-
-def inputs(options: Options) -> list[Path]:
-    """Return the user's files that the judge is read from."""
-    return ChosenJudge.of(options.judge).inputs
-
-
-def hub_names(options: Options) -> list[str]:
-    """Return the judge's name on the model hub, if it is read from there."""
-    return ChosenJudge.of(options.judge).hub_names
-
-
-def run_of(options: Options) -> str | None:
-    """Return the run of the experiment whose network judges, if it is one."""
-    return ChosenJudge.of(options.judge).run
-
-
-def modules(options: Options) -> list[str]:
-    """Return the module of the judge, which is loaded by name."""
-    return ChosenJudge.of(options.judge).modules
