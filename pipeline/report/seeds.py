@@ -2,7 +2,8 @@
 
 The intervals of other tables say how far a figure would stray with further samples of one network. Those of this one
 say how far it would with further networks, too. They are Student's, 95 % each: of twenty differences that are nothing,
-about one is called one. The difference of two runs does not take their variances for equal (Welch).
+about one is called one. The difference of two runs does not take their variances for equal (Welch). A few seeds can
+agree by chance, so the variance of a figure over seeds counts at least as much as that over the samples of one seed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +13,15 @@ from pathlib import Path
 from statistics import mean, variance
 from typing import Any
 
-from pipeline.report.columns import HIGH, LOW, column_of, headlines, values_in
+from pipeline.report.columns import HIGH, LOW, column_of, error_of, headlines, values_in
 from pipeline.report.formats import Row, as_csv, pipe_table, rounded, wrapped, write_numbers
+from pipeline.report.summary import NORMAL
 from pipeline.report.tables import read_scores
 from pipeline.store.atomic import write_text
 
 COLUMNS = ("metric", "run", "than", "seeds", "value", "value_low", "value_high", "better")
 NEITHER = "not resolved"
+Measured = Sequence[tuple[float, float]]  # values with their standard errors
 LEVEL = 0.975  # of a two-sided interval of 95 %
 
 
@@ -27,12 +30,13 @@ def make_seed_table(
 ) -> None:
     """Write means over seeds and differences of runs; `seeds` has the names of all runs that are one run's seeds."""
     found = read_scores(scores)
-    metrics = values_in(dict.fromkeys(key for _, measured in found.values() for key in measured))
+    measured = {run: [found[name][1] for name in names if name in found] for run, names in seeds.items()}
+    metrics = values_in(dict.fromkeys(key for those in measured.values() for scores in those for key in scores))
     rows: list[Row] = []
     for metric in metrics:
         values = {
-            run: [float(found[name][1][metric]) for name in names if name in found and metric in found[name][1]]
-            for run, names in seeds.items()
+            run: [(float(scores[metric]), sampling_error(scores, metric)) for scores in those if metric in scores]
+            for run, those in measured.items()
         }
         rows += rows_of(metric, {run: those for run, those in values.items() if len(those) > 1})
     write_text(csv, as_csv(rows, COLUMNS))
@@ -40,19 +44,30 @@ def make_seed_table(
     write_numbers(numbers, {run: _numbers_of(run, rows) for run in seeds})
 
 
-def rows_of(metric: str, values: Mapping[str, Sequence[float]]) -> list[Row]:
-    """Return a row with the mean of each run, and one for each two runs with the first minus the second."""
+def sampling_error(scores: Row, metric: str) -> float:
+    """Return the standard error of a figure over the samples of its run, from its 95 % interval; 0 if it has none."""
+    low, high = scores.get(metric + LOW), scores.get(metric + HIGH)
+    if low is None or high is None:
+        return float(scores.get(error_of(metric, scores)) or 0.0)
+    return float(high - low) / (2 * NORMAL)
+
+
+def rows_of(metric: str, values: Mapping[str, Measured]) -> list[Row]:
+    """Return a row with the mean of each run, and one for each two runs with the first minus the second.
+
+    The values are those of a run's seeds, each with its standard error over samples.
+    """
     column = column_of(metric)
     means = [
-        {"metric": metric, "run": run, "than": "", "seeds": len(those)} | _interval(mean(those), *_spread(those))
+        {"metric": metric, "run": run, "than": "", "seeds": len(those)} | _interval(average(those), *_spread(those))
         for run, those in values.items()
     ]
     differences = []
     for (run, those), (than, others) in combinations(values.items(), 2):
-        bounds = _interval(mean(those) - mean(others), *_joint_spread(those, others))
+        bounds = _interval(average(those) - average(others), *_joint_spread(those, others))
         ahead = NEITHER
         if bounds["value_low"] > 0 or bounds["value_high"] < 0:
-            ahead = run if column.beats(mean(those), mean(others)) else than
+            ahead = run if column.beats(average(those), average(others)) else than
         seeds = min(len(those), len(others))
         verdict = {"better": ahead} if column.better else {}
         differences.append({"metric": metric, "run": run, "than": than, "seeds": seeds} | bounds | verdict)
@@ -99,14 +114,24 @@ def _numbers_of(run: str, rows: Sequence[Row]) -> dict[str, Any]:
     return {f"{row['metric']}{ending}": row[f"value{ending}"] for row in own for ending in ("", LOW, HIGH)}
 
 
-def _spread(values: Sequence[float]) -> tuple[float, float]:
+def average(values: Measured) -> float:
+    """Return the mean of values, without their errors."""
+    return mean(value for value, _ in values)
+
+
+def _variance(values: Measured) -> float:
+    """Return the variance over seeds, or that over the samples of one seed if it is larger."""
+    return max(variance(value for value, _ in values), mean(error**2 for _, error in values))
+
+
+def _spread(values: Measured) -> tuple[float, float]:
     """Return the standard error of a mean and its degrees of freedom."""
-    return sqrt(variance(values) / len(values)), len(values) - 1
+    return sqrt(_variance(values) / len(values)), len(values) - 1
 
 
-def _joint_spread(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+def _joint_spread(one: Measured, other: Measured) -> tuple[float, float]:
     """Return the standard error of the difference of two means and its degrees of freedom (Welch and Satterthwaite)."""
-    parts = [(variance(values) / len(values), len(values) - 1) for values in (one, other)]
+    parts = [(_variance(values) / len(values), len(values) - 1) for values in (one, other)]
     total = sum(part for part, _ in parts)
     return sqrt(total), total**2 / sum(part**2 / free for part, free in parts) if total else 1.0
 

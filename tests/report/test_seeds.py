@@ -27,9 +27,13 @@ def table(folder: Path, values: Mapping[str, Mapping[str, float]]) -> tuple[list
     return list(csv.DictReader(made["csv"].open())), made["markdown"].read_text()
 
 
+def exact(values: Sequence[float]) -> list[tuple[float, float]]:
+    return [(value, 0.0) for value in values]
+
+
 def test_intervals_are_those_of_student_and_welch() -> None:
     one, other = [41.0, 44.0, 49.0], [60.0, 61.0, 59.5]
-    first, second, difference = rows_of("validity", {"ar": one, "mask": other})
+    first, second, difference = rows_of("validity", {"ar": exact(one), "mask": exact(other)})
     for row, values in ((first, one), (second, other)):
         interval = stats.ttest_1samp(values, 0).confidence_interval()
         assert (row["value_low"], row["value_high"]) == pytest.approx((interval.low, interval.high))
@@ -39,17 +43,22 @@ def test_intervals_are_those_of_student_and_welch() -> None:
 
 
 def test_the_better_run_depends_on_the_metric_and_chance_has_no_winner() -> None:
-    low, high = [1.0, 1.1, 1.2], [5.0, 5.1, 5.2]
+    low, high = exact([1.0, 1.1, 1.2]), exact([5.0, 5.1, 5.2])
     assert rows_of("generative_perplexity", {"ar": low, "mask": high})[2]["better"] == "ar"
     assert rows_of("validity", {"ar": low, "mask": high})[2]["better"] == "mask"
-    assert rows_of("validity", {"ar": low, "mask": [0.9, 1.2, 1.4]})[2]["better"] == NEITHER
+    assert rows_of("validity", {"ar": low, "mask": exact([0.9, 1.2, 1.4])})[2]["better"] == NEITHER
     assert "better" not in rows_of("coverage_fingerprints", {"ar": low, "mask": high})[2]
 
 
-def test_equal_values_have_an_interval_of_no_width() -> None:
-    mean, _, difference = rows_of("validity", {"ar": [100.0, 100.0], "mask": [90.0, 90.0]})
-    assert (mean["value_low"], mean["value_high"]) == (100, 100)
-    assert (difference["value"], difference["better"]) == (10, "ar")
+def test_seeds_that_agree_by_chance_are_as_uncertain_as_their_samples(tmp_path: Path) -> None:
+    rate = {"validity": 0.0, "validity_low": 0.0, "validity_high": 16.1}
+    values = dict.fromkeys(SEEDS["ar"], rate)
+    values |= {name: {"validity": 5.0, "validity_low": 0.9, "validity_high": 23.6} for name in SEEDS["mask"]}
+    rows, _ = table(tmp_path, values)
+    error = 16.1 / (2 * 1.96) / 3**0.5
+    assert float(rows[0]["value_high"]) == pytest.approx(stats.t.ppf(0.975, 2) * error, rel=1e-6)
+    assert rows[2]["better"] == NEITHER
+    assert rows_of("validity", {"ar": exact([0.0, 0.0]), "mask": exact([5.0, 5.0])})[2]["better"] == "mask"
 
 
 def test_a_table_has_only_runs_with_several_seeds_and_says_what_is_resolved(tmp_path: Path) -> None:
