@@ -4,6 +4,8 @@ Two atoms never share a place, and elements keep typical distances. A transforme
 since it would have to compare the coordinates of atoms token by token. Here the distances are computed: if two
 coordinates of an atom are known, each value of the third gives distances to all atoms whose place is known. The term of
 a value is a sum over these atoms and their nearest images, of a learned function of the distance and the two elements.
+The function is of distances between atoms of a typical size: those between larger ones are scaled down, those between
+smaller ones up. So all elements together learn where the repulsion begins.
 
 Letters in shapes: B crystals, D = 6 + 4 a tokens of each, n tokens that are asked for, m of them that get terms, V
 values of a coordinate.
@@ -16,15 +18,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pipeline.crystals.tokens import BEGIN, CELL, FIRST_ANGLE, FIRST_FRACTION, ONE, PER_ATOM
+from pipeline.crystals.networks.sizes import TYPICAL, volumes_of_elements
+from pipeline.crystals.tokens import BEGIN, CELL, FIRST_ANGLE, FIRST_ELEMENT, FIRST_FRACTION, ONE, PER_ATOM
 
 VALUES = ONE - FIRST_FRACTION
-CUTOFF = 6.4  # Angstrom
-BINS = 32  # distances at which the function is learned; it is linear in between, and constant beyond
+CUTOFF = 6.4  # Angstrom between atoms of a typical size
+BINS = 41  # distances at which the function is learned; it is linear in between, and constant beyond
 RANK = 16  # numbers of an element
 STEEPNESS = 8.0  # nats by which the function changes if its weight changes by one; repulsion is strong
 EXCLUDED = -1e4  # nats of a value without a chance; they are finite, so that all values may be excluded
-VOLUME = 20.0  # cubic Angstrom of an atom in a cell that is not known yet
+CORE = 2.0  # Angstrom below which atoms of a typical size repel each other before anything is learned
+REPULSION = 12.0  # nats, of two such atoms at the same place
 
 
 class Contacts(nn.Module):
@@ -40,7 +44,12 @@ class Contacts(nn.Module):
         self.own = nn.Embedding(tokens, RANK)
         self.other = nn.Embedding(tokens, RANK)
         self.by_elements = nn.Parameter(torch.zeros(2, RANK, BINS))
-        self.of_all = nn.Parameter(torch.zeros(2, BINS))
+        core = (torch.linspace(0, CUTOFF, BINS) / CORE - 1).clamp(max=0) * (REPULSION / STEEPNESS)
+        self.of_all = nn.Parameter(torch.stack([torch.zeros(BINS), core]))
+        radii = torch.ones(tokens)
+        radii[FIRST_ELEMENT:BEGIN] = (volumes_of_elements() / TYPICAL) ** (1 / 3)
+        self.radii: Tensor
+        self.register_buffer("radii", radii, persistent=False)
 
     def forward(self, x: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
         """Return which of the tokens `at` [n] of crystals x [B, D] get terms, [m], and the terms, [m, V]."""
@@ -56,9 +65,11 @@ class Contacts(nn.Module):
         table = torch.einsum("mar,mrb->mab", pairs, self.by_elements[kind]) + self.of_all[kind][:, None]
         table = STEEPNESS * table * (around & ~own)[..., None]
         total, excluded = table.new_zeros(*elements.shape, VALUES), None
+        radii = self.radii[elements]
+        scale = CUTOFF / (BINS - 1) * (radii[own][:, None] + radii) / 2  # [m, a], Angstrom of a bin
         reach = self.shortest * (cells.known[last.crystal][:, None] & around & ~own)[..., None]  # [m, a, 1]
         for distance in _distances(fractions[last.crystal] / VALUES, own, last.axis, cells.metric[last.crystal]):
-            place = (distance * ((BINS - 1) / CUTOFF)).clamp(max=BINS - 1)
+            place = (distance / scale[..., None]).clamp(max=BINS - 1)
             low = place.detach().floor().clamp(max=BINS - 2)
             share, low = (place - low).to(table.dtype), low.long()
             total = total + torch.lerp(table.gather(2, low), table.gather(2, low + 1), share)
@@ -98,7 +109,7 @@ class _Cells(NamedTuple):
         lengths, angles = x[:, :3], x[:, 3:CELL] - FIRST_ANGLE
         known_lengths, known_angles = lengths < FIRST_ANGLE, (angles >= 0) & (angles < FIRST_FRACTION - FIRST_ANGLE)
         there = (atoms[..., 0] < BEGIN) | (atoms[..., 0] == BEGIN + 1)
-        edge = (VOLUME * there.sum(-1, keepdim=True)) ** (1 / 3)
+        edge = (TYPICAL * there.sum(-1, keepdim=True)) ** (1 / 3)
         sides = torch.where(known_lengths, lengths / 10, edge)
         cosines = torch.where(known_angles, torch.cos(torch.deg2rad(angles.float())), 0.0)
         alpha, beta, gamma = cosines.unbind(1)

@@ -12,6 +12,7 @@ from torch.nn import functional
 from pipeline.crystals.networks import CrystalLayout, present_atoms
 from pipeline.crystals.networks.contacts import Contacts
 from pipeline.crystals.networks.contents import Contents
+from pipeline.crystals.networks.volumes import Volumes
 from pipeline.crystals.tokens import BEGIN, CELL, FIRST_ELEMENT, FIRST_FRACTION, ONE, PER_ATOM
 from pipeline.flow import device
 from pipeline.flow.vocabulary import Vocabulary
@@ -25,7 +26,7 @@ from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, Transform
 # parameters (around 25 million) but not this. 7/4 gives 25.2 million at the paper's size.
 CONDITION_RATIO = 7 / 4
 
-OURS = ("contacts", "shortest", "contents", "atoms")  # the paper's network has none of them
+OURS = ("contacts", "shortest", "contents", "volumes", "atoms")  # the paper's network has none of them
 
 
 class Options(TransformerOptions):
@@ -42,6 +43,10 @@ class Options(TransformerOptions):
     contents: bool = Field(
         False,
         description="whether an element gets terms by how many atoms have it already; for mask paths",
+    )
+    volumes: bool = Field(
+        False,
+        description="whether lengths, angles and elements get terms by the volume of the cell and that of its atoms",
     )
     time: bool = Field(True, description="tell the network the time; mask paths do not need it")
     atoms: bool = Field(False, description="tell the network the number of atoms, as the autoregressive one is told")
@@ -72,6 +77,7 @@ class CrystalDit(Denoiser):
         self.head = Head(width, condition_width, tokens)
         self.contacts = Contacts(tokens, options.shortest) if options.contacts else None
         self.contents = Contents() if options.contents else None
+        self.volumes = Volumes() if options.volumes else None
         self.places: Tensor
         self.register_buffer("places", torch.arange(CELL + layout.atoms).clamp(max=CELL), persistent=False)
 
@@ -109,7 +115,7 @@ class CrystalDit(Denoiser):
         return condition
 
     def _with_terms(self, logits: Tensor, x: Tensor, at: Tensor) -> Tensor:
-        """Return the logits [n, K] of the tokens `at` [n] with what the atoms around and the known elements say."""
+        """Return the logits [n, K] of the tokens `at` [n] with what distances, known elements and volumes say."""
         if self.contacts is not None:
             which, terms = self.contacts(x, at)
             added = functional.pad(terms, (FIRST_FRACTION, logits.shape[1] - ONE))
@@ -118,6 +124,10 @@ class CrystalDit(Denoiser):
             which, terms = self.contents(x, at, self.layout.pad_token)
             added = functional.pad(terms, (FIRST_ELEMENT, logits.shape[1] - BEGIN))
             logits = logits.index_add(0, which, added.to(logits.dtype))
+        if self.volumes is not None:
+            for which, first, terms in self.volumes(x, at, self.layout.pad_token):
+                added = functional.pad(terms, (first, logits.shape[1] - first - terms.shape[1]))
+                logits = logits.index_add(0, which, added.to(logits.dtype))
         return logits
 
     def _rectangle(self, x: Tensor) -> tuple[Tensor, Sight]:
