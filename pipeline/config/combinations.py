@@ -108,6 +108,9 @@ def _network(run: Run, experiment: Experiment, at: Key) -> Iterator[Problem]:
         fix = "set model.conditional: true" if can_be else "choose a network for images that is"
         wrong = f"the network is not told classes; {fix}, or leave it at 1"
         yield Problem((*at, "sampling", "guidance"), guidance, wrong)
+    if run.sampling.redraws and not (run.path and model.plugin.knows_conflicts(model.options)):
+        wrong = "the network knows no conflicts between tokens; leave it at 0, or take crystal_dit with a spacing"
+        yield Problem((*at, "sampling", "redraws"), run.sampling.redraws, wrong)
     autoregressive = model.plugin.AUTOREGRESSIVE
     if autoregressive != (run.path is None):
         what = "is autoregressive: set path: null" if autoregressive else "is not autoregressive: give the run a path"

@@ -125,6 +125,10 @@ class NetworkPlugin(Contract):
         """Return whether the network is given the time."""
         return bool(dict(options).get("time", True))
 
+    def knows_conflicts(self, options: Any) -> bool:
+        """Return whether the network says which tokens of a sample contradict others."""
+        return bool(dict(options).get("spacing", 0))
+
     def takes(self, keyword: str) -> bool:
         """Return whether `build` takes a keyword; those of networks for images are `grid` and `classes`."""
         return keyword in inspect.signature(self.build).parameters

@@ -116,6 +116,12 @@ class Sampling(Strict):
         1.0, ge=0, le=1e4, description="scale of classifier-free guidance, of networks that are told classes; 1: none"
     )
     corrector: Corrector | None = Field(None, description="a corrector; null: none")
+    redraws: int = Field(
+        0,
+        ge=0,
+        le=10_000,
+        description="most rounds in which tokens that contradict others, as the network finds, are drawn anew",
+    )
     way: Literal["auto", "events", "steps"] = Field(
         "auto",
         description="events: ask the network only where a token may jump, on mixture paths; steps: in every step; "

@@ -1,5 +1,6 @@
 """What a sampler may ask of a network besides the logits of all tokens."""
 
+import torch
 from torch import Tensor, nn
 
 
@@ -12,6 +13,13 @@ class Denoiser(nn.Module):
 
     answers_at = False
     ragged = False
+
+    def conflicts(self, x: Tensor, free: Tensor, generator: torch.Generator) -> Tensor | None:
+        """Return which `free` tokens of finished samples x [B, D] to draw anew, as they contradict others, bool [B, D].
+
+        None: the network knows no conflicts.
+        """
+        return None
 
 
 def chosen(features: Tensor, at: Tensor | None) -> Tensor:

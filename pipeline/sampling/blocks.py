@@ -19,6 +19,7 @@ from pipeline.networks.saved import SavedModel
 from pipeline.sampling.autoregressive import OfClasses, sample_in_order
 from pipeline.sampling.correctors import corrector_of
 from pipeline.sampling.layouts import draw_layouts
+from pipeline.sampling.redraws import redraw
 from pipeline.sampling.samples import Drawn
 from pipeline.store.progress import Progress
 from pipeline.store.seeds import derive_seed
@@ -163,7 +164,14 @@ def draw_tokens(
             on_step=on_step,
         )
         return Samples(tokens, data.length, torch.full((len(tokens),), data.length))
-    return sample(
+    seen = on_step
+    if sampling.redraws and on_step:  # the last tokens are those after all rounds
+
+        def seen(tokens: Tensor, t: float, on_step: OnStep = on_step) -> None:
+            if t < 1:
+                on_step(tokens, t)
+
+    drawn = sample(
         model.posterior if labels is None else guided_posterior(model, data, sampling.guidance),
         model.path,
         kinds=kinds,
@@ -179,12 +187,26 @@ def draw_tokens(
         allowed=allowed,
         generator=generator,
         progress=progress,
-        on_step=on_step,
+        on_step=seen,
         labels=labels,
         way=sampling.way,
         answers_at=model.answers_at,
         ragged=model.ragged,
     )
+    if not sampling.redraws:
+        return drawn
+
+    def again(rows: Tensor, given: Clamp) -> Samples:
+        some = None if labels is None else labels[rows]
+        sets = allowed and Allowed(allowed.sets, allowed.which[rows])
+        once = sampling.model_copy(update={"redraws": 0})
+        return draw_tokens(model, data, once, kinds[rows], generator, clamp=given, labels=some, allowed=sets)
+
+    free = torch.ones_like(kinds, dtype=torch.bool) if clamp is None else ~clamp.fixed
+    drawn = redraw(model, drawn, free, sampling.redraws, generator, again)
+    if on_step:
+        on_step(drawn.tokens, 1.0)
+    return drawn
 
 
 def guided_posterior(model: SavedModel, data: TokenData, guidance: float) -> Model:

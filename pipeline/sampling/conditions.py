@@ -60,6 +60,7 @@ def conditions_of(model: SavedModel, data: TokenData, sampling: Sampling, seed: 
         **({} if sampling.scheme.name == "plain" else {"scheme": label(sampling.scheme.name, sampling.scheme.options)}),
         **({} if sampling.grid.name == "uniform" else {"grid": sampling.grid.name}),
         "corrector": corrector_label(sampling.corrector) if sampling.corrector else "none",
+        **({"redraws": sampling.redraws} if sampling.redraws else {}),
         **({"searched": "yes"} if sampling.searched else {}),
         **drawn,
     }

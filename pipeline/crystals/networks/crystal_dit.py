@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.crystals.networks import CrystalLayout, present_atoms
+from pipeline.crystals.networks.collisions import atoms_to_move
 from pipeline.crystals.networks.contacts import Contacts
 from pipeline.crystals.networks.contents import Contents
 from pipeline.crystals.networks.volumes import Volumes
@@ -26,7 +27,7 @@ from pipeline.networks.transformer import Blocks, Head, TimeEmbedding, Transform
 # parameters (around 25 million) but not this. 7/4 gives 25.2 million at the paper's size.
 CONDITION_RATIO = 7 / 4
 
-OURS = ("contacts", "shortest", "contents", "volumes", "atoms")  # the paper's network has none of them
+OURS = ("contacts", "shortest", "spacing", "contents", "volumes", "atoms")  # the paper's network has none of them
 
 
 class Options(TransformerOptions):
@@ -40,6 +41,13 @@ class Options(TransformerOptions):
         0.0, ge=0, le=2, description="with contacts: Angstrom below which no two atoms are put; 0: no limit"
     )
 
+    spacing: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of the sum of two radii; atoms that are closer are placed anew, in sampling.redraws rounds; "
+        "0: they stay",
+    )
     contents: bool = Field(
         False,
         description="whether an element gets terms by how many atoms have it already; for mask paths",
@@ -66,7 +74,7 @@ class CrystalDit(Denoiser):
     def __init__(self, options: Options, layout: CrystalLayout, tokens: int) -> None:
         super().__init__()
         width, condition_width = options.width, round(CONDITION_RATIO * options.width)
-        self.layout, self.condition_width = layout, condition_width
+        self.layout, self.condition_width, self.spacing = layout, condition_width, options.spacing
         self.embedding = nn.Embedding(tokens, width)
         self.join_atom = Linear(PER_ATOM * width, width)
         self.positions = nn.Embedding(CELL + 1, width)  # all atoms share the last
@@ -104,6 +112,10 @@ class CrystalDit(Denoiser):
         split = self.split_atom(asked).unflatten(-1, (PER_ATOM, -1))[torch.arange(len(at), device=at.device), part]
         logits = self.head(torch.where(column[:, None] < CELL, asked, split), head_modulation, crystal)
         return self._with_terms(logits, x, at)
+
+    def conflicts(self, x: Tensor, free: Tensor, generator: torch.Generator) -> Tensor | None:
+        """Return the coordinates of one atom of each crystal that is too close to another, bool [B, D]."""
+        return atoms_to_move(x, self.spacing, free, generator) if self.spacing else None
 
     def _condition(self, x: Tensor, t: Tensor) -> Tensor:
         """Return what all tokens of crystals x [B, D] are told at times t [B], [B, C]."""

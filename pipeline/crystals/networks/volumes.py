@@ -49,7 +49,7 @@ class Volumes(nn.Module):
         Tokens whose values are lengths come first, then angles, then elements.
         """
         crystal, column = at // x.shape[1], at % x.shape[1]
-        sides, angles, known = _cells(x)
+        sides, angles, known = cells_of(x)
         sizes, hidden, atoms = TYPICAL * torch.exp(GROWTH * self.sizes), *_atoms(x, pad)
         room = torch.where(hidden, sizes[-1], sizes[atoms]).masked_fill(x[:, CELL::PER_ATOM] == pad, 0).sum(1)  # [B]
         unknown = (~known[:, 3:]).sum(1)
@@ -85,7 +85,7 @@ class Volumes(nn.Module):
         return torch.lerp(table.gather(1, low), table.gather(1, low + 1), share)
 
 
-def _cells(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def cells_of(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the sides and angles [B, 3] of crystals, right where unknown, and which of the six are known [B, 6]."""
     lengths, angles = x[:, :3], x[:, 3:CELL] - FIRST_ANGLE
     known = torch.cat([lengths < FIRST_ANGLE, (angles >= 0) & (angles < ANGLES)], dim=1)
