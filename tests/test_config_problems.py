@@ -97,6 +97,11 @@ def test_a_name_that_stands_alone_is_a_problem_of_its_key(tiny_file: Callable[..
     ]
 
 
+def test_redraws_of_a_network_that_knows_no_conflicts_are_told_before_any_job(tiny_file: Callable[..., Path]) -> None:
+    (found,) = problems(tiny_file(changed(runs={"metric": {"sampling": {"redraws": 5}}})))
+    assert found.startswith(f"{AT}.runs.metric.sampling.redraws = 5: the network knows no conflicts between tokens")
+
+
 @pytest.mark.parametrize(
     "sampling, message",
     [
