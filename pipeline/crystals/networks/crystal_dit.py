@@ -40,7 +40,6 @@ class Options(TransformerOptions):
     shortest: float = Field(
         0.0, ge=0, le=2, description="with contacts: Angstrom below which no two atoms are put; 0: no limit"
     )
-
     spacing: float = Field(
         0.0,
         ge=0,

@@ -4,9 +4,10 @@ An atom takes about the same room in all crystals, so the elements nearly give t
 slow to learn this, since it would have to multiply lengths and add up atoms, and cells of twice the right density are
 common. Here the volume is computed for each value of a length, of an angle or of an element that is asked for, and its
 logit gets a learned function of the logarithm of this volume over the sum of learned volumes of the atoms. Both start
-from what is known of crystals. A length
-gets a term if the other two are known, an angle if all lengths are, an element if the cell is. Unknown angles count as
-right ones, and hidden elements have a learned volume, too.
+from what is known of crystals.
+
+A length gets a term if the other two are known, an angle if all lengths are, an element if the cell is. Unknown angles
+count as right ones, and hidden elements have a learned volume, too.
 
 Letters in shapes: B crystals, D = 6 + 4 a tokens of each, n tokens that are asked for, m of them that get terms, V
 values of a token.
